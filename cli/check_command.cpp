@@ -20,7 +20,9 @@ void add_check(CLI::App& app, int& code) {
   sub->callback([files, &code] {
     for (const std::string& file : *files) {
       try {
-        fmt::print("{}: {}, fine\n", file, check_file(file));
+        std::vector<std::string> notes;
+        fmt::print("{}: {}, fine\n", file, check_file(file, &notes));
+        for (const std::string& note : notes) fmt::print(stderr, "note: {}: {}\n", file, note);
       } catch (const InputError& error) {
         fmt::print(stderr, "error: {}\n", error.what());
         code = 2;

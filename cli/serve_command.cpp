@@ -46,7 +46,10 @@ ParameterValues values_of(const PolicyEntry& entry, const std::vector<std::strin
       throw InputError({"--param", 0}, pair, "no name=value", "a name, =, and a value");
     given.put(pair.substr(0, equals), Node::text(pair.substr(equals + 1), Origin{"--param", 0}));
   }
-  return ParameterValues(entry.parameters, Field(given, entry.name));
+  ParameterValues values(entry.parameters, Field(given, entry.name));
+  for (const Parameter& parameter : entry.parameters)
+    if (values.is_given(parameter) && !values.acts(parameter)) values.refuse_idle(parameter);
+  return values;
 }
 
 Duration time_of(const std::string& option, const std::string& text, Duration standard) {

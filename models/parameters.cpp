@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 namespace gangway {
 namespace {
 
@@ -83,6 +85,12 @@ std::string ParameterValues::text(const std::string& name) const {
       values_.at(name));
 }
 
+bool ParameterValues::acts(const Parameter& parameter) const {
+  if (!parameter.only) return true;
+  const std::vector<std::string>& values = parameter.only->values;
+  return std::find(values.begin(), values.end(), choice(parameter.only->choice)) != values.end();
+}
+
 bool ParameterValues::is_default(const Parameter& parameter) const {
   return values_.at(parameter.name) == standard(parameter);
 }
@@ -91,6 +99,11 @@ void ParameterValues::refuse(const std::string& name, const std::string& expecte
   const auto place = given_.find(name);
   if (place == given_.end()) throw InputError({"", 0}, name, quote(text(name)), expected);
   throw InputError(place->second.origin, place->second.path, quote(text(name)), expected);
+}
+
+void ParameterValues::refuse_idle(const Parameter& parameter) const {
+  refuse(parameter.name, fmt::format("nothing, as it acts only with {}: {}", parameter.only->choice,
+                                     fmt::join(parameter.only->values, " or ")));
 }
 
 }  // namespace gangway

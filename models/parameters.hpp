@@ -27,9 +27,16 @@ struct Parameter {
     std::vector<std::string> names;  // first: the default
   };
 
+  // What a parameter needs to have an effect: one of these values of a choice.
+  struct Only {
+    std::string choice;
+    std::vector<std::string> values;
+  };
+
   std::string name;
   std::string summary;
   std::variant<Time, Number, Integer, Choice> form;
+  std::optional<Only> only = std::nullopt;
 
   std::string default_text() const;
   std::string range_text() const;
@@ -54,10 +61,13 @@ class ParameterValues {
   std::string text() const;
   std::string text(const std::string& name) const;  // of one parameter
 
+  bool is_given(const Parameter& parameter) const { return given_.count(parameter.name) > 0; }
+  bool acts(const Parameter& parameter) const;  // whether the other values let it have an effect
   // Whether the value equals the default, given or not.
   bool is_default(const Parameter& parameter) const;
   // Throws InputError with the value's position, key, the value, and what was expected.
   [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
+  [[noreturn]] void refuse_idle(const Parameter& parameter) const;  // one that does not act
 
  private:
   void take(const std::vector<Parameter>& declared, Mapping& given);

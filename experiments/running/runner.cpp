@@ -12,6 +12,7 @@
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
 #include "experiments/running/slice_bound.hpp"
+#include "experiments/sweeps/without_effect.hpp"
 #include "experiments/timelines/trace_files.hpp"
 
 namespace gangway {
@@ -231,6 +232,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
     report = Runner(experiment, options, std::move(machine), recordings, folder, stop).run();
   }
   for (std::string& one : recordings.notes()) report.notes.push_back(std::move(one));
+  for (std::string& one : notes_without_effect(experiment)) report.notes.push_back(std::move(one));
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(

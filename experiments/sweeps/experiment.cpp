@@ -11,6 +11,7 @@
 #include "experiments/published/printed.hpp"
 #include "experiments/studies/study.hpp"
 #include "experiments/sweeps/data_files.hpp"
+#include "experiments/sweeps/without_effect.hpp"
 #include "models/nearest.hpp"
 #include "models/recording/file.hpp"
 #include "models/taskset.hpp"
@@ -246,6 +247,7 @@ Experiment interpret(const Node& root) {
       if (policy.granting.forms.value_or(TakeForms::none) != TakeForms::none) experiment.takes_forms = true;
     }
   });
+  refuse_without_effect(experiment.points);
   if (services) experiment.counts_services = services->boolean();
   const bool none =
       published && published->node().kind == Node::Kind::sequence && published->node().items.empty();
@@ -291,7 +293,7 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
   return read_experiment(read_configuration(given), overrides);
 }
 
-std::string check_file(const std::string& file) {
+std::string check_file(const std::string& file, std::vector<std::string>* notes) {
   if (recording::is_recording(file)) {
     recording::read_recording(file);
     return "recording";
@@ -301,9 +303,10 @@ std::string check_file(const std::string& file) {
   Mapping m = Field(root, "").mapping();
   std::string kind =
       m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study", "printed"});
-  if (kind == "experiment")
-    read_experiment(configuration, {});
-  else if (kind == "study")
+  if (kind == "experiment") {
+    const Experiment experiment = read_experiment(configuration, {});
+    if (notes != nullptr) *notes = notes_without_effect(experiment);
+  } else if (kind == "study")
     read_study(configuration, {});
   else if (kind == "printed")
     check_printed(read_printed(Field(root, "")), configuration.folder);

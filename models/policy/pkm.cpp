@@ -50,9 +50,10 @@ const OwnershipRegistration<Pkm> registered_pkm{
     "kernel slicing: the most urgent kernel's next slice",
     {{"slice", "size of a slice: as the latency allows, a number of block-tasks, or as the workload declares",
       Parameter::Choice{{"latency", "block-tasks", "declared"}}},
-     {"latency", "longest run of a slice; at least one wave of blocks", Parameter::Time{1_ms, 1_us, 100_s}},
+     {"latency", "longest run of a slice; at least one wave of blocks", Parameter::Time{1_ms, 1_us, 100_s},
+      Parameter::Only{"slice", {"latency"}}},
      {"block_tasks", "block-tasks of a slice, also for kernels that declare none",
-      Parameter::Integer{1, 1, 1'000'000'000}}}};
+      Parameter::Integer{1, 1, 1'000'000'000}, Parameter::Only{"slice", {"block-tasks", "declared"}}}}};
 
 }  // namespace
 }  // namespace gangway

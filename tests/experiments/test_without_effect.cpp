@@ -1,0 +1,62 @@
+#include "experiments/sweeps/without_effect.hpp"
+#include "models/error.hpp"
+#include "tests/catch.hpp"
+#include "tests/experiments/fig4.hpp"
+#include "tests/scratch_folder.hpp"
+
+using namespace gangway;
+using testing::kFig4;
+
+namespace {
+
+Experiment with(std::vector<Override> changes) {
+  changes.push_back({"published", "[]"});
+  return read_experiment(kFig4, changes);
+}
+
+Experiment with_policy(const std::string& policy, const std::string& sweep = "") {
+  std::vector<Override> changes{{"policies", "[" + policy + "]"}, {"mechanism", "slice"}};
+  if (!sweep.empty()) changes.push_back({"sweep", sweep});
+  return with(changes);
+}
+
+void refused(const std::string& policy, const std::string& message, const std::string& sweep = "") {
+  CHECK_THROWS_WITH(with_policy(policy, sweep), Catch::Matchers::ContainsSubstring(message));
+}
+
+}  // namespace
+
+TEST_CASE("a parameter that another one switches off is refused", "[effect]") {
+  for (const char* fine :
+       {"pkm", "{name: pkm, params: {latency: 2 ms}}", "{name: pkm, params: {slice: declared}}",
+        "{name: pkm, params: {slice: declared, block_tasks: 7}}",
+        "{name: pkm, params: {slice: block-tasks, block_tasks: 7}}"})
+    CHECK_NOTHROW(with_policy(fine));
+  refused("{name: pkm, params: {block_tasks: 7}}",
+          "policies.0.params.block_tasks': found '7', expected nothing, as it acts only with slice: "
+          "block-tasks or declared");
+  refused("{name: pkm, params: {slice: declared, latency: 5 ms}}",
+          "policies.0.params.latency': found '5 ms', expected nothing, as it acts only with slice: latency");
+  refused("{name: pkm, params: {slice: block-tasks, latency: 1 ms}}", "latency': found '1 ms'");
+}
+
+TEST_CASE("in a sweep it is enough that a parameter acts somewhere", "[effect]") {
+  const std::string both = "{name: pkm, params: {latency: 2 ms, block_tasks: 7}}";
+  CHECK_NOTHROW(with_policy(both, "{policies.pkm.params.slice: [latency, block-tasks]}"));
+  CHECK_NOTHROW(with_policy(
+      "pkm", "{policies.pkm.params.block_tasks: [1, 2], policies.pkm.params.slice: [latency, declared]}"));
+  refused(both, "latency': found '2 ms'", "{policies.pkm.params.slice: [declared, block-tasks]}");
+  refused("pkm", "block_tasks': found '1'", "{policies.pkm.params.block_tasks: [1, 2]}");
+}
+
+TEST_CASE("jitter of blocks is noted where no client is native", "[effect]") {
+  const Override jitter{"workload.jitter", "{block_time: 20 %}"};
+  const auto noted = [&](std::vector<Override> more) {
+    more.push_back(jitter);
+    return notes_without_effect(with(more)).size();
+  };
+  CHECK(noted({}) == 1);
+  CHECK(notes_without_effect(with({})).empty());
+  CHECK(noted({{"policies", "[passthrough]"}, {"device.arbitration", "native-fifo"}}) == 0);
+  CHECK(noted({{"workload.clients.VA.native", "true"}, {"policies", "[sjf]"}}) == 0);
+}
