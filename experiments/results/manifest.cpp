@@ -53,6 +53,7 @@ std::optional<std::string> ResultKey::difference(const ResultKey& ours) const {
   if (world != ours.world) return "results of the world " + quote(world);
   if (program != ours.program) return "results of another build of gangway";
   if (machine != ours.machine) return "results measured on another machine (" + machine + ")";
+  if (client_programs != ours.client_programs) return "results of clients' programs that have changed";
   if (points != ours.points)
     return points.empty() ? "results of all points" : "a part, of the points " + points;
   return std::nullopt;
@@ -61,12 +62,13 @@ std::optional<std::string> ResultKey::difference(const ResultKey& ours) const {
 Json ResultKey::json() const {
   Json json{{"identity", identity}, {"world", world}, {"program", program}, {"machine", machine}};
   if (!points.empty()) json["points"] = points;
+  if (!client_programs.empty()) json["client_programs"] = client_programs;
   return json;
 }
 
 ResultKey ResultKey::from_json(const Json& json) {
-  return {text_of(json, "identity"), text_of(json, "world"), text_of(json, "program"),
-          text_of(json, "machine"), text_of(json, "points")};
+  return {text_of(json, "identity"), text_of(json, "world"),  text_of(json, "program"),
+          text_of(json, "machine"),  text_of(json, "points"), text_of(json, "client_programs")};
 }
 
 ResultKey key_of(const std::string& identity, const WorldEntry& world, const Machine& machine) {
@@ -107,6 +109,7 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::optional<
       {"events_per_second", account.seconds > 0 ? static_cast<double>(account.events) / account.seconds : 0},
       {"jobs_per_second", account.seconds > 0 ? static_cast<double>(account.jobs) / account.seconds : 0}};
   if (!key.points.empty()) json["points"] = key.points;
+  if (!key.client_programs.empty()) json["client_programs"] = key.client_programs;
   if (account.merged_parts > 0) json["merged_parts"] = account.merged_parts;
   if (!account.scheduler.empty()) json["scheduler"] = account.scheduler.json();
   for (const RecordedMachine& m : account.recordings)

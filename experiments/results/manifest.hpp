@@ -19,9 +19,10 @@ namespace gangway {
 struct ResultKey {
   std::string identity;  // hash of the resolved configuration, including all named files
   std::string world;
-  std::string program;  // hash of the executable
-  std::string machine;  // on which times were measured; empty for simulations
-  std::string points;   // of a part: its points, as for PointSet::parse(); empty: all
+  std::string program;               // hash of the executable
+  std::string machine;               // on which times were measured; empty for simulations
+  std::string points;                // of a part: its points, as for PointSet::parse(); empty: all
+  std::string client_programs = {};  // hash of the files that clients run; empty for simulations
 
   // How these results differ from `ours`, for an error message; none if equal.
   std::optional<std::string> difference(const ResultKey& ours) const;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <new>
 
+#include "experiments/running/client_programs.hpp"
 #include "experiments/running/group_work.hpp"
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
@@ -219,6 +220,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   Machine machine;
   if (options.world->machine != nullptr) machine = options.world->machine();  // before anything is written
   ResultKey key = key_of(experiment.identity, *options.world, machine);
+  if (options.world->programs) key.client_programs = hash_of_programs(experiment.points);
   if (options.points) key.points = options.points->text();
   ResultFolder folder(options.out, experiment, std::move(key), options.force);
   RunReport report;
