@@ -60,6 +60,7 @@ class LiveSession::Run {
     const bool open = !spans.empty() && !spans.back().shut;
     switch (step) {
       case Step::permitted:
+        if (!open) is_gone(spans, time);
         if (!open) spans.push_back({time, {}, {}, false});
         return;
       case Step::evicted:
@@ -76,9 +77,11 @@ class LiveSession::Run {
         if (!(open && spans.back().stays) &&
             (!play_.setup.granting.overlap || needs_.has(Capability::access)))
           return;
-        [[fallthrough]];
+        if (open) spans.back().shut = time;
+        return;
       case Step::drained:
         if (open) spans.back().shut = time;
+        is_gone(spans, time);
         return;
       case Step::killed:
         member.killed = true;
@@ -95,6 +98,11 @@ class LiveSession::Run {
   Sharing sharing() const {
     if (needs_.has(Capability::access)) return Sharing::accessed;
     return needs_.has(Capability::native) ? Sharing::free : Sharing::granted;
+  }
+
+  // The client's work of its latest span, for which the next client may not have waited.
+  static void is_gone(std::vector<GateSpan>& spans, Time at) {
+    if (!spans.empty() && !spans.back().gone) spans.back().gone = at;
   }
 
   void begin() {

@@ -9,7 +9,7 @@ namespace {
 struct Part {
   JobId job;
   Time from;
-  std::optional<Time> evicted, to;
+  std::optional<Time> evicted, to, gone;
   bool first = false, last = false;  // of the job's
   std::uint8_t gpu = 0;
   bool sliced = false;
@@ -28,15 +28,18 @@ std::vector<Part> parts_of(const LiveHistory& client, ClientId id) {
     for (std::size_t s = span; s < client.spans.size(); ++s) {
       const GateSpan& at = client.spans[s];
       if (job.over && at.opened >= *job.over) break;
-      Part part{{id, j}, std::max(*job.begun, at.opened), {}, job.over, false, false, client.gpu};
+      Part part{{id, j}, std::max(*job.begun, at.opened), {}, job.over, {}, false, false, client.gpu};
       if (at.shut && (!job.over || *at.shut < *job.over)) {
         part.to = at.shut;
         part.evicted = at.evicted;
+        part.gone = at.gone;
+        if (job.over && at.gone) part.gone = std::min(*at.gone, *job.over);
         part.sliced = at.sliced;
       }
       if (!part.to || part.from < *part.to) parts.push_back(part);
     }
-    if (parts.size() == first) parts.push_back({{id, j}, *job.begun, {}, job.over, false, false, client.gpu});
+    if (parts.size() == first)
+      parts.push_back({{id, j}, *job.begun, {}, job.over, {}, false, false, client.gpu});
     parts[first].first = true;
     parts.back().last = job.over.has_value();
   }
@@ -86,7 +89,7 @@ class Writer {
     if (!part.to) return;
     if (sharing_ != Sharing::granted) return at(*part.to, part.last ? Mark::gone : Mark::paused);
     if (part.evicted) at(*part.evicted, Mark::evict_ordered);
-    at(*part.to, Mark::gone);
+    at(part.gone.value_or(*part.to), Mark::gone);
     at(*part.to, Mark::left,
        part.last      ? Why::completed
        : part.evicted ? Why::evicted

@@ -21,13 +21,15 @@ struct LiveJob {
   bool killed = false;  // then `over` is that time
 };
 
-// A period of an open gate, from its opening until nothing is left on the device.
+// A period of an open gate, from its opening until the next client may begin: once nothing is left on the
+// device, or, if clients overlap, once the gate is closed.
 struct GateSpan {
   Time opened;
-  std::optional<Time> shut;     // none: not in this run
-  std::optional<Time> evicted;  // if the policy ordered an eviction
-  bool sliced = false;          // slices of kernels have ended
-  bool stays = false;           // a slice is not over; others continue once the gate is closed
+  std::optional<Time> shut;       // none: not in this run
+  std::optional<Time> evicted;    // if the policy ordered an eviction
+  bool sliced = false;            // slices of kernels have ended
+  bool stays = false;             // a slice is not over; others continue once the gate is closed
+  std::optional<Time> gone = {};  // after `shut`: when nothing was left on the device
 };
 
 // Kernels of the client that left before their end at one closing of the gate.

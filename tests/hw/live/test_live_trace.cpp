@@ -54,6 +54,26 @@ TEST_CASE("A gate that closes inside a job evicts it under grants, and pauses it
               "90 A0 gone 1", "90 A0 finished", "100 A0 ended"});
 }
 
+TEST_CASE("An eviction lasts until the kernels are gone, though the next client has begun before", "[live]") {
+  LiveHistory a, b;
+  a.jobs = {{Time{0}, Time{0}, Time{90}}};
+  a.spans = {{Time{0}, Time{21}, Time{20}, false, false, Time{35}}, {Time{60}, {}, {}}};
+  b.jobs = {{Time{10}, Time{21}, Time{60}}};
+  b.spans = {{Time{21}, Time{70}, {}, false, false, Time{70}}};
+  CHECK(lines({a, b}, Sharing::granted, Time{100}) ==
+        Lines{"0 A0 released", "0 A0 launch ordered 1", "0 A0 started 1", "10 B0 released",
+              "20 A0 evict ordered 1", "21 A0 left 1 evicted", "21 B0 launch ordered 2", "21 B0 started 2",
+              "35 A0 gone 1", "60 B0 gone 2", "60 B0 left 2 completed", "60 B0 finished",
+              "60 A0 launch ordered 3", "60 A0 started 3", "90 A0 gone 3", "90 A0 left 3 completed",
+              "90 A0 finished", "100 A0 ended"});
+  // A job that ends with these kernels is on the device no longer than them.
+  a.jobs = {{Time{0}, Time{0}, Time{30}}};
+  a.spans = {{Time{0}, Time{21}, Time{20}, false, false, Time{35}}};
+  CHECK(lines({a}, Sharing::granted, Time{100}) ==
+        Lines{"0 A0 released", "0 A0 launch ordered 1", "0 A0 started 1", "20 A0 evict ordered 1",
+              "21 A0 left 1 completed", "30 A0 gone 1", "30 A0 finished", "100 A0 ended"});
+}
+
 TEST_CASE("Kernels that left and went on are the client's job's of then", "[live]") {
   LiveHistory a, b;
   a.jobs = {{Time{0}, Time{0}, Time{20}}, {Time{20}, Time{20}, Time{90}}};
