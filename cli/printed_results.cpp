@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "experiments/metrics/catalogue.hpp"
+#include "experiments/results/bounded_value.hpp"
 #include "models/input/table.hpp"
 
 namespace gangway {
 namespace {
 
 std::string shown(const Row& row, const std::string& column) {
-  const auto value = cell(row, column).number();
-  return value ? fmt::format("{:.3f}", *value) : "-";
+  const auto value = bounded_value(row, Level::point, column);
+  return value ? fmt::format("{}{:.3f}", sign_of(value->certainty()), value->value) : "-";
 }
 
 std::string count(const Row& row, const std::string& column) {
@@ -45,6 +46,8 @@ void print_table(const Experiment& experiment, const RunReport& report) {
                count(row, "unfinished"));
     for (const std::string& value : reported.values) fmt::print("  {}", value);
     if (!starved.empty()) fmt::print("  finished nothing in some run: {}", starved);
+    if (const std::string understated = cell(row, "understated").text(); !understated.empty())
+      fmt::print("  bounds, as jobs are unfinished: {}", understated);
     fmt::print("{}\n", reported.error.empty() ? "" : "  failed");
   }
   if (report.findings.rows.size() < report.groups)

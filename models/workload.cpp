@@ -36,7 +36,7 @@ StateSizes block_sizes(const Client& client) {
 
 bool has_own_pace(const Client& client) {
   const Repeat& repeat = client.repeat;
-  return !repeat.period && !repeat.think && !repeat.arrivals && repeat.releases.empty();
+  return !repeat.think && !repeat.is_scheduled();
 }
 
 bool runs_programs_alone(const Workload& workload) {

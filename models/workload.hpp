@@ -106,6 +106,9 @@ struct Repeat {
   std::optional<Duration> think;                 // from a finish to the next release
   std::vector<Duration> releases = {};           // or all of them, listed
   std::optional<RequestArrivals> arrivals = {};  // or as for services
+
+  // Whether releases do not wait for finishes.
+  bool is_scheduled() const { return period || !releases.empty() || arrivals; }
 };
 
 struct Recorded;

@@ -41,24 +41,44 @@ std::optional<std::size_t> place_of(const ReplicationTable& table, const std::st
 }
 
 // The values of one metric in some replications; why there is no sample otherwise.
-struct Values {
+struct SampleValues {
   std::vector<double> values;
-  std::vector<double> most;  // of as many replications as have one
+  std::vector<double> least, most;  // what they could be; empty: unbounded
   std::string reason;
-  bool bounded_below = false;  // `reason` is that some values are lower bounds
+  bool bounds = false;  // `reason` is that some values are bounds
 };
 
-Values sample_values(const ComparedSide& side, const SampleRows& sample,
-                     const std::set<std::uint32_t>& compared, std::size_t place, const std::string& metric) {
-  Values out;
+const char* in_words(Certainty certainty) {
+  return certainty == Certainty::at_least  ? "a lower bound"
+         : certainty == Certainty::at_most ? "an upper bound"
+                                           : "open because of unfinished jobs";
+}
+
+// Empty if one of them is unknown.
+std::vector<double> known_ends(const std::vector<BoundedValue>& values, double BoundedValue::*end) {
+  std::vector<double> ends;
+  for (const BoundedValue& value : values) {
+    if (std::isinf(value.*end)) return {};
+    ends.push_back(value.*end);
+  }
+  return ends;
+}
+
+SampleValues sample_values(const ComparedSide& side, const SampleRows& sample,
+                           const std::set<std::uint32_t>& compared, std::size_t place) {
+  SampleValues out;
+  std::vector<BoundedValue> values;
   std::size_t missing = 0, bounds = 0;
+  Certainty certainty = Certainty::exact;
   std::set<std::string> starved;
   for (const auto& [replication, row] : sample) {
     if (compared.count(replication) == 0) continue;
-    if (row.lower_bounds.find(" " + metric + " ") != std::string::npos) ++bounds;
-    if (row.values[place]) {
-      out.values.push_back(*row.values[place]);
-      if (row.most[place]) out.most.push_back(*row.most[place]);
+    if (const auto& value = row.values[place]) {
+      values.push_back(*value);
+      out.values.push_back(value->value);
+      if (value->certainty() == Certainty::exact) continue;
+      ++bounds;
+      certainty = value->certainty();
       continue;
     }
     ++missing;
@@ -72,14 +92,15 @@ Values sample_values(const ComparedSide& side, const SampleRows& sample,
   else if (missing > 0)
     out.reason = fmt::format("no value {}", in(missing));
   else if (bounds > 0) {
-    out.reason = fmt::format("a lower bound {}", in(bounds));
-    out.bounded_below = true;
+    out.reason = fmt::format("{} {}", in_words(certainty), in(bounds));
+    out.bounds = true;
   }
-  if (!out.bounded_below) out.most = out.values;
+  out.least = known_ends(values, &BoundedValue::least);
+  out.most = known_ends(values, &BoundedValue::most);
   return out;
 }
 
-SampleMean sample_mean(const Values& sample, std::size_t compared) {
+SampleMean sample_mean(const SampleValues& sample, std::size_t compared) {
   if (sample.values.empty() || sample.values.size() < compared) return {sample.values.size(), {}, {}};
   return {sample.values.size(), mean(sample.values), half_width_95(sample.values)};
 }
@@ -103,6 +124,8 @@ class Tester {
 
   // `point` under the policy `in_a` on the one side, `in_b` on the other.
   void compare(std::uint32_t point, const std::string& in_a, const std::string& in_b) {
+    note_understated(a_, point, in_a);
+    note_understated(b_, point, in_b);
     tables(a_.samples->points, b_.samples->points, {point, in_a, ""}, {point, in_b, ""});
     const ReplicationTable &services_a = a_.samples->services, &services_b = b_.samples->services;
     for (auto row = services_a.rows.lower_bound({point, in_a, ""}); row != services_a.rows.end(); ++row) {
@@ -114,6 +137,20 @@ class Tester {
   }
 
  private:
+  void note_understated(const ComparedSide& side, std::uint32_t point, const std::string& policy) {
+    const SampleRows* const sample = find_sample(side.samples->points, {point, policy, ""});
+    if (sample == nullptr) return;
+    for (const auto& [replication, row] : *sample) {
+      if (row.understated.empty()) continue;
+      auto& clients = out_.understated[side.name == policy ? policy : side.name + ", " + policy];
+      for (std::size_t at = 0; at < row.understated.size();) {
+        const std::size_t bar = std::min(row.understated.find('|', at), row.understated.size());
+        clients.insert(row.understated.substr(at, bar - at));
+        at = bar + 1;
+      }
+    }
+  }
+
   void tables(const ReplicationTable& table_a, const ReplicationTable& table_b, const SampleKey& key_a,
               const SampleKey& key_b) {
     const SampleRows *sample_a = find_sample(table_a, key_a), *sample_b = find_sample(table_b, key_b);
@@ -138,8 +175,8 @@ class Tester {
     std::set<std::uint32_t> compared_a = replication_numbers(sample_a),
                             compared_b = replication_numbers(sample_b);
     if (out_.paired) compared_a = compared_b = in_both(compared_a, compared_b);
-    const Values a = sample_values(a_, sample_a, compared_a, at_a, row.metric);
-    const Values b = sample_values(b_, sample_b, compared_b, at_b, row.metric);
+    const SampleValues a = sample_values(a_, sample_a, compared_a, at_a);
+    const SampleValues b = sample_values(b_, sample_b, compared_b, at_b);
     // Who finishes nothing could have a latency, but need not have an objective, nor evictions.
     const bool of_finished =
         row.client.empty() ? row.metric != "eviction_delay_ns_mean" : row.metric.starts_with("latency");
@@ -148,7 +185,7 @@ class Tester {
     row.a = sample_mean(a, compared_a.size());
     row.b = sample_mean(b, compared_b.size());
     row.reason = !a.reason.empty() ? a.reason : b.reason;
-    if ((a.reason.empty() || a.bounded_below) && (b.reason.empty() || b.bounded_below) && !row.reason.empty())
+    if ((a.reason.empty() || a.bounds) && (b.reason.empty() || b.bounds) && !row.reason.empty())
       test_bounds(row, a, b);
     if (!row.reason.empty() || row.test) return true;
     row.difference = *row.b.mean - *row.a.mean;
@@ -169,21 +206,20 @@ class Tester {
   }
 
   // Each side with its least values and with its most: the least significant of these tests, if all agree
-  // on who is larger. A side without a most may be larger still.
-  void test_bounds(MetricDifference& row, const Values& a, const Values& b) const {
-    const auto has_most = [](const Values& side) { return side.most.size() == side.values.size(); };
+  // on who is larger. A side without a most may be larger still, one without a least smaller.
+  void test_bounds(MetricDifference& row, const SampleValues& a, const SampleValues& b) const {
     std::optional<TTest> worst;
-    bool higher = has_most(a), lower = has_most(b);
-    for (const auto* of_a : {&a.values, &a.most})
-      for (const auto* of_b : {&b.values, &b.most}) {
-        if ((of_a == &a.most && !has_most(a)) || (of_b == &b.most && !has_most(b))) continue;
+    bool higher = !a.most.empty() && !b.least.empty(), lower = !a.least.empty() && !b.most.empty();
+    for (const auto* of_a : {&a.least, &a.most})
+      for (const auto* of_b : {&b.least, &b.most}) {
+        if (of_a->empty() || of_b->empty()) continue;
         const std::optional<TTest> test = t_test(*of_a, *of_b);
         if (!test) return;
         higher = higher && test->difference > 0;
         lower = lower && test->difference < 0;
         if (!worst || test->p > worst->p) worst = test;
       }
-    if (!higher && !lower) return;
+    if (!worst || (!higher && !lower)) return;
     row.test = worst;
     row.difference = worst->difference;
     row.at_least = true;

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,7 +44,7 @@ struct MetricDifference {
   SampleMean a, b;
   std::optional<double> difference;  // b - a, over the compared replications
   std::optional<TTest> test;
-  bool at_least = false;  // a side has lower bounds: the test is that of the values least favourable to it
+  bool at_least = false;  // a side has bounds: the test is that of the values least favourable to it
   std::optional<double> p_holm;
   Finding finding = Finding::untested;
   std::string reason;
@@ -63,6 +65,8 @@ struct Differences {
   bool paired = false;                 // by replication; else Welch's test
   std::vector<MetricDifference> rows;  // by point, policy, client; metrics as they were asked for
   std::vector<std::string> left_out;   // points without the baseline, such as "point 3"
+  // Whose unfinished jobs make averages bounds: "A, rr" or "rr" -> clients.
+  std::map<std::string, std::set<std::string>> understated;
 
   std::size_t count(Finding finding) const;
   std::size_t tests() const;  // number of tests covered by Holm's correction

@@ -1,5 +1,6 @@
 // Differences for people.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 
@@ -45,6 +46,12 @@ std::string some_are(std::size_t count, const std::string& noun) {
   return plural(count, noun) + (count == 1 ? " is" : " are");
 }
 
+void tell_understated(const Differences& d, std::vector<std::string>& said) {
+  for (const auto& [policy, clients] : d.understated)
+    said.push_back(
+        fmt::format("{}: unfinished jobs of {} make its averages bounds.", policy, fmt::join(clients, ", ")));
+}
+
 // But 99.6 is not 100, and no number has an exponent for it.
 std::string two_digits(double value) {
   if (value >= 100) return fmt::format("{:.0f}", value);
@@ -84,6 +91,7 @@ std::vector<std::string> conclusions(const Differences& d) {
     std::vector<std::string> said{"Chance cannot be judged: these differences may or may not be real."};
     for (const ReplicatedFolder* side : {&d.a, &d.b})
       if (!has_sample(*side) && (side == &d.a || d.baseline.empty())) said.push_back(how_to_sample(*side));
+    tell_understated(d, said);
     return said;
   }
   std::vector<std::string> said{how_compared(d)};
@@ -98,6 +106,7 @@ std::vector<std::string> conclusions(const Differences& d) {
     said.push_back(some_are(equal, "value") + " equal in every replication.");
   if (const std::size_t untested = d.count(Finding::untested); untested > 0)
     said.push_back(some_are(untested, "difference") + " not tested, for the reasons given.");
+  tell_understated(d, said);
   return said;
 }
 

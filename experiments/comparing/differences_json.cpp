@@ -61,6 +61,7 @@ Json to_json(const Differences& differences) {
           {"significant", differences.count(Finding::significant)},
           {"conclusions", conclusions(differences)},
           {"left_out", differences.left_out},
+          {"understated", differences.understated},
           {"rows", rows}};
 }
 

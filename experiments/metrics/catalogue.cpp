@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/metrics/samples.hpp"
+#include "experiments/results/bounded_value.hpp"
 
 namespace gangway {
 namespace {
@@ -144,6 +145,7 @@ Json metrics_json() {
                 {"summary", metric->meaning}};
       item["interval"] = interval;
       item["always"] = always;
+      item["if_understated"] = name_of(metric->if_understated);
       item["ranked"] = metric->ranked;
       item["compared"] = metric->compared;
       item["tested"] = metric->tested;

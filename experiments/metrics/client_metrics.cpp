@@ -27,12 +27,31 @@ std::vector<double> unless_starved(const ClientSample& sample, double ClientAver
   return sample.starved() ? std::vector<double>() : known_of(sample, member);
 }
 
+bool is_bound(const ClientSample& sample, bool ClientAverages::*which) {
+  return !sample.starved() &&
+         std::any_of(sample.replications.begin(), sample.replications.end(),
+                     [&](const ReplicationMetrics& m) { return m.clients[sample.client].*which; });
+}
+
 ClientValue averaged(double ClientAverages::*member) {
   return [member](const ClientSample& sample) { return mean_of(unless_starved(sample, member)); };
 }
 
-ClientValue interval(double ClientAverages::*member) {
-  return [member](const ClientSample& sample) { return half_width_95(unless_starved(sample, member)); };
+// Of bounds there is none.
+ClientValue interval(double ClientAverages::*member, bool ClientAverages::*bound) {
+  return [member, bound](const ClientSample& sample) {
+    return is_bound(sample, bound) ? Cell() : Cell(half_width_95(unless_starved(sample, member)));
+  };
+}
+
+// As in the table of services.
+Cell lower_bounds_of_means(const ClientSample& sample) {
+  std::string names;
+  for (const auto& [name, which] : {std::pair{"ntt", &ClientAverages::least_ntt},
+                                    std::pair{"response_ns_mean", &ClientAverages::least_response},
+                                    std::pair{"waiting_ns_mean", &ClientAverages::least_waiting}})
+    if (is_bound(sample, which)) names += (names.empty() ? "" : "|") + std::string(name);
+  return names;
 }
 
 ClientValue total(std::int64_t ClientAverages::*member) {
@@ -71,11 +90,11 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
       {{.name = "ntt", .label = "NTT", .better = Better::lower,
         .meaning = "Normalised turnaround time, response over time alone: mean over its jobs, then over replications.",
         .compared = true},
-       averaged(&Of::ntt), interval(&Of::ntt)},
+       averaged(&Of::ntt), interval(&Of::ntt, &Of::least_ntt)},
       {{.name = "response_ns_mean", .label = "response", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "From a job's release to its finish: mean over its jobs, then over replications.",
         .compared = true},
-       averaged(&Of::response_ns), interval(&Of::response_ns), "eviction_delay_ns_mean"},
+       averaged(&Of::response_ns), interval(&Of::response_ns, &Of::least_response), "eviction_delay_ns_mean"},
       {{.name = "response_ns_p99", .label = "p99 response", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "99th percentile of the same, over the jobs of all replications."},
        [](const ClientSample& s) { return s.responses.percentile(0.99); },
@@ -104,6 +123,9 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
       {{.name = "starved_runs", .label = "starved runs", .unit = MetricUnit::count, .better = Better::lower,
         .meaning = "Runs in which it finished no job."},
        total(&Of::starved_runs)},
+      {{.name = "lower_bounds", .label = "lower bounds", .unit = MetricUnit::text,
+        .meaning = "Means that unfinished jobs raise, separated by |: they are lower bounds."},
+       lower_bounds_of_means},
       {{.name = "slice_share", .label = "share of slices", .unit = MetricUnit::share,
         .meaning = "Its share of all launches while every client has a job; only if a policy moves memory."},
        of_slices(&SliceUse::share), {}, "", has_slices},

@@ -22,6 +22,8 @@ namespace gangway {
 enum class Level { point, client, service, job };
 enum class MetricUnit { ns, per_second, share, ratio, count, text };
 enum class Better { neither, lower, higher };
+// What the real value is, beside one that unfinished jobs make a bound: at least that, at most, or either.
+enum class Certainty { exact, at_least, at_most, rough };
 
 // The description of a metric.
 struct Metric {
@@ -34,6 +36,7 @@ struct Metric {
   bool compared = false;     // `gangway compare` shows its error in predictions
   bool tested = false;       // ... and tests it by default in comparisons of simulations
   bool ranked = false;       // policies are ranked by it; no value if a client starves
+  Certainty if_understated = Certainty::exact;  // what it is where a client is understated (ClientAverages)
 
   bool is_number() const { return unit != MetricUnit::text; }
   const std::string& short_label() const { return heading.empty() ? label : heading; }

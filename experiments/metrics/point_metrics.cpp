@@ -20,8 +20,18 @@ PointValue averaged(double ReplicationMetrics::*member) {
   return [member](const PointSample& sample) { return mean_of(each_of(sample, member)); };
 }
 
+bool has_understated(const PointSample& sample, std::size_t client) {
+  return std::any_of(sample.replications.begin(), sample.replications.end(),
+                     [&](const ReplicationMetrics& m) { return m.clients[client].understated(); });
+}
+
+// Of bounds there is none.
 PointValue interval(double ReplicationMetrics::*member) {
-  return [member](const PointSample& sample) { return half_width_95(each_of(sample, member)); };
+  return [member](const PointSample& sample) {
+    for (std::size_t c = 0; c < sample.clients.size(); ++c)
+      if (has_understated(sample, c)) return Cell();
+    return Cell(half_width_95(each_of(sample, member)));
+  };
 }
 
 PointValue total(std::int64_t ReplicationMetrics::*member) {
@@ -35,14 +45,28 @@ Cell delay_of_evictions(const PointSample& sample) {
 }
 
 // Names have no '|'.
-Cell starved_clients(const PointSample& sample) {
-  std::vector<std::string> starved;
+template <typename Condition>
+Cell clients_that(const PointSample& sample, Condition condition) {
+  std::vector<std::string> names;
   for (std::size_t c = 0; c < sample.clients.size(); ++c)
-    if (std::any_of(sample.replications.begin(), sample.replications.end(),
-                    [&](const ReplicationMetrics& m) { return m.clients[c].starved(); }))
-      starved.push_back(sample.clients[c]);
-  std::sort(starved.begin(), starved.end());
-  return fmt::format("{}", fmt::join(starved, "|"));
+    if (condition(c)) names.push_back(sample.clients[c]);
+  std::sort(names.begin(), names.end());
+  return fmt::format("{}", fmt::join(names, "|"));
+}
+
+bool has_starved(const PointSample& sample, std::size_t client) {
+  return std::any_of(sample.replications.begin(), sample.replications.end(),
+                     [&](const ReplicationMetrics& m) { return m.clients[client].starved(); });
+}
+
+Cell starved_clients(const PointSample& sample) {
+  return clients_that(sample, [&](std::size_t client) { return has_starved(sample, client); });
+}
+
+// Where a client starves there are no averages to be bounds.
+Cell understated_clients(const PointSample& sample) {
+  if (!starved_clients(sample).empty()) return {};
+  return clients_that(sample, [&](std::size_t client) { return has_understated(sample, client); });
 }
 
 // "1.5|0": of each GPU the mean over runs.
@@ -72,15 +96,15 @@ std::list<PointMetric> of_turnaround() {
   return {
       {{.name = "antt", .label = "ANTT", .better = Better::lower,
         .meaning = "Mean of the clients' normalised turnaround time, response over time alone.",
-        .compared = true, .tested = true, .ranked = true},
+        .compared = true, .tested = true, .ranked = true, .if_understated = Certainty::at_least},
        averaged(&Of::antt), interval(&Of::antt)},
       {{.name = "dntt", .label = "DNTT", .better = Better::lower,
         .meaning = "Standard deviation of the clients' normalised turnaround time.",
-        .compared = true, .tested = true, .ranked = true},
+        .compared = true, .tested = true, .ranked = true, .if_understated = Certainty::rough},
        averaged(&Of::dntt), interval(&Of::dntt)},
       {{.name = "stp", .label = "STP", .better = Better::higher,
         .meaning = "Sum over clients of time alone over response.",
-        .compared = true, .tested = true, .ranked = true},
+        .compared = true, .tested = true, .ranked = true, .if_understated = Certainty::at_most},
        averaged(&Of::stp), interval(&Of::stp)},
       {{.name = "makespan_ns", .label = "makespan", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "From the first release until the last job is over or the run ends: mean over runs.",
@@ -99,7 +123,8 @@ std::list<PointMetric> of_turnaround() {
         .heading = "util", .compared = true, .tested = true},
        averaged(&Of::utilisation)},
       {{.name = "jain", .label = "Jain", .better = Better::higher,
-        .meaning = "Jain's index of progress, time alone over response: 1 if all progress equally."},
+        .meaning = "Jain's index of progress, time alone over response: 1 if all progress equally.",
+        .if_understated = Certainty::rough},
        averaged(&Of::jain)}};
 }
 
@@ -114,10 +139,12 @@ std::list<PointMetric> of_jobs() {
         .meaning = "Median response time of all jobs."},
        [](const PointSample& s) { return s.responses.percentile(0.5); }},
       {{.name = "waiting_ns_mean", .label = "waiting", .unit = MetricUnit::ns, .better = Better::lower,
-        .meaning = "Response less the time with blocks on a GPU or copies under way: mean over jobs."},
+        .meaning = "Response less the time with blocks on a GPU or copies under way: mean over jobs.",
+        .if_understated = Certainty::at_least},
        averaged(&Of::waiting_ns)},
       {{.name = "concurrency_efficiency", .label = "efficiency", .better = Better::higher,
-        .meaning = "Sum over clients of time between finishes alone over time per job when sharing."},
+        .meaning = "Sum over clients of time between finishes alone over time per job when sharing.",
+        .if_understated = Certainty::rough},
        averaged(&Of::concurrency_efficiency)},
       {{.name = "launches", .label = "launches per run", .unit = MetricUnit::count,
         .meaning = "Launches per run: mean over runs.", .heading = "launches"},
@@ -139,6 +166,9 @@ std::list<PointMetric> of_jobs() {
       {{.name = "p99_response_ns_most", .label = "p99 response at most", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "`p99_response_ns` if unfinished jobs never finished; empty: unbounded."},
        [](const PointSample& s) { return s.responses.most(0.99); }},
+      {{.name = "understated", .label = "understated", .unit = MetricUnit::text,
+        .meaning = "Clients whose unfinished jobs raise their mean response or NTT, separated by |; then `antt` and `waiting_ns_mean` are lower bounds, `stp` is an upper one, and `dntt`, `jain` and `concurrency_efficiency` could be more or less."},
+       understated_clients},
       {{.name = "evictions_by_gpu", .label = "evictions of each GPU", .unit = MetricUnit::text,
         .meaning = "Evictions per run on each of several GPUs, separated by |."},
        evictions_of_gpus, {}, "", [](const PointSample& s) { return !s.evictions_by_gpu.empty(); }}};

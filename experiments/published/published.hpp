@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/results/bounded_value.hpp"
 #include "models/input/field.hpp"
 
 namespace gangway {
@@ -59,21 +60,26 @@ struct PublishedValue {
 
 struct Verdict {
   std::optional<double> measured;
+  Certainty certainty = Certainty::exact;  // what the real value is beside it
   std::optional<double> relative_error;  // for `in`: from the nearer end, 0 inside
   std::string verdict;                   // pass, miss, input, shown
+  // It holds of the measured value, but not of all that the real one could be.
+  bool unproven = false;
 };
 
 // Measured values by point, policy, client ("" for the point) and metric.
 class Measured {
  public:
   void put(std::uint32_t point, const std::string& policy, const std::string& client,
-           const std::string& metric, std::optional<double> value);
-  std::optional<double> get(std::uint32_t point, const std::string& policy, const std::string& client,
-                            const std::string& metric) const;
+           const std::string& metric, const std::optional<BoundedValue>& value);
+  void put(std::uint32_t point, const std::string& policy, const std::string& client,
+           const std::string& metric, std::optional<double> exact);
+  std::optional<BoundedValue> get(std::uint32_t point, const std::string& policy, const std::string& client,
+                                  const std::string& metric) const;
   std::vector<std::string> clients(std::uint32_t point, const std::string& policy) const;  // sorted
 
  private:
-  std::map<std::tuple<std::uint32_t, std::string, std::string, std::string>, double> values_;
+  std::map<std::tuple<std::uint32_t, std::string, std::string, std::string>, BoundedValue> values_;
 };
 
 // Throws InputError.
@@ -85,7 +91,7 @@ void refuse_repeated(const std::vector<PublishedValue>& values);
 // Ranking of two values: -1 below, 1 above, 0 if within 5% of each other (a tie).
 int ranking(double a, double b);
 
-// One verdict per value, in order. tight: within 2%; moderate: within 10%; order: the values of a group rank
+// One verdict per value, in order. A value that is a bound passes only if all that it could be pass. tight: within 2%; moderate: within 10%; order: the values of a group rank
 // as printed, with ties within 5%; <, > and in: below, above or between; input: follows from inputs, so
 // neither met nor missed; open: shown only.
 std::vector<Verdict> judge(const std::vector<PublishedValue>& values, const Measured& measured);

@@ -43,7 +43,8 @@ Row row_of(const PublishedValue& v, const Verdict& verdict, const std::string& n
           {"published_to", v.published_to},
           {"as", v.as},
           {"take", v.take},
-          {"last_point", v.take.empty() ? Cell() : Cell(static_cast<double>(v.last_point))}};
+          {"last_point", v.take.empty() ? Cell() : Cell(static_cast<double>(v.last_point))},
+          {"bound", name_of(verdict.certainty)}};
 }
 
 void tell(TableSink& told, const Part& part, const GroupRows& rows) {
@@ -165,7 +166,7 @@ class ResultFolder::Tables {
   std::size_t metrics_;
 };
 
-void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
+void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished, Findings& findings,
                                 SchedulerAccount& scheduler, TableSink* told) {
   const auto parsed = [](const Part& part) { return GroupRows::from_json(Json::parse(part.rows)); };
   Tables tables(*experiment_, parts_.path(), parsed(*parts_.store().first()));
@@ -178,7 +179,7 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
     if (part.error.empty()) {
       switching.add(part.point, part.name, rows.summary);
       scheduler.add(rows.summary);
-      starved.add(part.point, part.name, cell(rows.summary, "starved").text());
+      unfinished.add(part.point, part.name, rows);
     }
     if (findings.rows.size() < kMostReported)
       findings.rows.push_back(
@@ -190,11 +191,12 @@ void ResultFolder::write_tables(Measured& measured, StarvedCells& starved, Findi
       });
     if (judged.count(part.point) == 0) return;
     for (const auto& [name, value] : rows.summary)
-      measured.put(part.point, part.name, "", name, value.number());
-    for (const auto* table : {&rows.services, &rows.clients})
+      measured.put(part.point, part.name, "", name, bounded_value(rows.summary, Level::point, name));
+    for (const auto& [level, table] :
+         {std::pair{Level::service, &rows.services}, std::pair{Level::client, &rows.clients}})
       for (const auto& [client, row] : *table)
         for (const auto& [name, value] : row)
-          measured.put(part.point, part.name, client, name, value.number());
+          measured.put(part.point, part.name, client, name, bounded_value(row, level, name));
   });
   tables.put(parts_);
   findings.warning = switching.text(*experiment_);
@@ -204,14 +206,14 @@ Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {
   Findings findings;
   if (!parts_.store().first()) throw RunError("nothing could be played");
   Measured measured;
-  StarvedCells starved;
-  write_tables(measured, starved, findings, account.scheduler, tables);
+  UnfinishedCells unfinished;
+  write_tables(measured, unfinished, findings, account.scheduler, tables);
   findings.verdicts = judge(experiment_->published, measured);
   NewFile published(parts_.path() / "published.csv");
   published.write(csv_names(row_of({}, {}, "")) + "\n");
   for (std::size_t i = 0; i < findings.verdicts.size(); ++i) {
     const PublishedValue& value = experiment_->published[i];
-    const Row row = row_of(value, findings.verdicts[i], starved.note(value, findings.verdicts[i]));
+    const Row row = row_of(value, findings.verdicts[i], unfinished.note(value, findings.verdicts[i]));
     published.write(csv_values(row) + "\n");
     if (tables != nullptr) tables->published(row);
   }

@@ -9,8 +9,8 @@
 
 #include "experiments/results/manifest.hpp"
 #include "experiments/results/result_parts.hpp"
-#include "experiments/results/starved_cells.hpp"
 #include "experiments/results/table_sink.hpp"
+#include "experiments/results/unfinished_cells.hpp"
 #include "experiments/running/group.hpp"
 #include "experiments/sweeps/experiment.hpp"
 #include "models/world.hpp"
@@ -58,7 +58,7 @@ class ResultFolder {
 
  private:
   class Tables;
-  void write_tables(Measured& measured, StarvedCells& starved, Findings& findings,
+  void write_tables(Measured& measured, UnfinishedCells& unfinished, Findings& findings,
                     SchedulerAccount& scheduler, TableSink* told);
   nlohmann::ordered_json manifest_of(const RunAccount& account) const;
 

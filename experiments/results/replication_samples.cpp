@@ -19,30 +19,18 @@ bool could_be_metric(Level level, const std::string& column) {
   return !column.ends_with("_ci95") && column != "error";
 }
 
-// "p99|p999" -> " latency_ns_p99 latency_ns_p999 "
-std::string bounds_of_services(std::string_view names) {
-  std::string out = " ";
-  while (!names.empty()) {
-    const std::size_t bar = names.find('|');
-    out += "latency_ns_" + std::string(names.substr(0, bar)) + " ";
-    names.remove_prefix(bar == std::string_view::npos ? names.size() : bar + 1);
-  }
-  return out;
-}
-
 // Reads one table of a level.
 class SampleReader {
  public:
   SampleReader(const fs::path& file, Level level, const std::vector<std::string>& asked)
       : table_(file),
+        level_(level),
         point_(table_.column("point")),
         policy_(table_.column("policy")),
         client_(table_.column_if_any("client")),
         replication_(table_.column_if_any("replication")),
         starved_(table_.column_if_any("starved")),
         starved_runs_(table_.column_if_any("starved_runs")),
-        percentiles_(table_.column_if_any("percentiles")),
-        lower_bounds_(table_.column_if_any("lower_bounds")),
         error_(table_.column_if_any("error")) {
     for (std::size_t c = table_.column(metrics_of(level).front()->name); c < table_.columns().size(); ++c) {
       const std::string& name = table_.columns()[c];
@@ -51,8 +39,11 @@ class SampleReader {
       if (!asked.empty() && std::find(asked.begin(), asked.end(), name) == asked.end()) continue;
       out_.metrics.push_back(name);
       places_.push_back(c);
-      most_places_.push_back(table_.column_if_any(name + "_most"));
+      add_number(c);
+      if (const auto most = table_.column_if_any(name + "_most")) add_number(*most);
     }
+    for (const char* name : {"percentiles", "lower_bounds", "understated"})
+      if (const auto column = table_.column_if_any(name)) texts_.push_back(*column);
   }
 
   bool has_swept_seed() const { return table_.column_if_any("seed").has_value(); }
@@ -73,23 +64,35 @@ class SampleReader {
  private:
   ReplicationRow row() const {
     ReplicationRow row;
-    for (const std::size_t place : places_) row.values.push_back(table_.number(place));
-    for (const std::optional<std::size_t>& place : most_places_)
-      row.most.push_back(place ? table_.number(*place) : std::nullopt);
+    const Row cells = cells_of_row();
+    for (const std::size_t place : places_)
+      row.values.push_back(bounded_value(cells, level_, table_.columns()[place]));
+    row.understated = cell(cells, "understated").text();
     if (starved_) row.starved = table_.text(*starved_);
     if (client_ && starved_runs_ && table_.index(*starved_runs_) > 0) row.starved = table_.text(*client_);
-    if (lower_bounds_) row.lower_bounds = bounds_of_services(table_.text(*lower_bounds_));
-    if (percentiles_ && table_.text(*percentiles_) == "lower-bound")  // which of the two is not said
-      row.lower_bounds = " p50_response_ns p99_response_ns ";
     return row;
   }
 
+  // What bounded_value() needs.
+  Row cells_of_row() const {
+    Row row;
+    for (const std::size_t column : numbers_)
+      row.emplace_back(table_.columns()[column], table_.number(column));
+    for (const std::size_t column : texts_)
+      row.emplace_back(table_.columns()[column], std::string(table_.text(column)));
+    return row;
+  }
+
+  void add_number(std::size_t column) {
+    if (std::find(numbers_.begin(), numbers_.end(), column) == numbers_.end()) numbers_.push_back(column);
+  }
+
   Table table_;
+  Level level_;
   std::size_t point_, policy_;
-  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, percentiles_, lower_bounds_,
-      error_;
-  std::vector<std::size_t> places_;
-  std::vector<std::optional<std::size_t>> most_places_;
+  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, error_;
+  std::vector<std::size_t> places_;           // of ReplicationTable::metrics
+  std::vector<std::size_t> numbers_, texts_;  // that a row's values depend on
   ReplicationTable out_;
 };
 

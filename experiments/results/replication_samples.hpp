@@ -9,16 +9,16 @@
 #include <tuple>
 #include <vector>
 
+#include "experiments/results/bounded_value.hpp"
 #include "experiments/results/manifest.hpp"
 
 namespace gangway {
 
 // One replication of a point and policy, or of a client.
 struct ReplicationRow {
-  std::vector<std::optional<double>> values;  // in the order of ReplicationTable::metrics
-  std::vector<std::optional<double>> most;    // likewise: of lower bounds, what they are at most
-  std::string starved;                        // clients that finished no job, as in the table
-  std::string lower_bounds;                   // names of metrics that are lower bounds, between blanks
+  std::vector<std::optional<BoundedValue>> values;  // in the order of ReplicationTable::metrics
+  std::string starved;                              // clients that finished no job, as in the table
+  std::string understated;                          // likewise
 };
 
 using SampleKey = std::tuple<std::uint32_t, std::string, std::string>;  // point, policy, client or ""

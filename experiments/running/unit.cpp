@@ -152,10 +152,11 @@ struct Stage {
               experiment.counts_slices},
         world(entry.make(setup)) {}
 
-  std::vector<Duration> between_finishes_alone() const {
-    std::vector<Duration> times;
-    for (const Client& client : workload.clients) times.push_back(between_finishes(setup, client));
-    return times;
+  std::vector<ClientPace> paces_alone() const {
+    std::vector<ClientPace> paces;
+    for (const Client& client : workload.clients)
+      paces.push_back({between_finishes(setup, client), client.repeat.is_scheduled()});
+    return paces;
   }
 
   std::uint64_t run(const Experiment& experiment, const Unit& unit, std::uint32_t permutation,
@@ -222,7 +223,7 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
   Stage stage(experiment, point, world, unit);
   if (world.measure_alone != nullptr && !world.measure_alone(stage.setup, stage.workload, stop))
     return std::nullopt;
-  ReplicationMeter meter(stage.between_finishes_alone(), experiment.sample_sigma);
+  ReplicationMeter meter(stage.paces_alone(), experiment.sample_sigma);
   JobRows rows(fmt::format("{},{}{},{}", unit.point, stage.policy.label,
                            experiment.points.sweep().cells(unit.point), unit.replication),
                stage.workload);

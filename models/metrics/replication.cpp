@@ -5,43 +5,77 @@
 #include <limits>
 
 namespace gangway {
+namespace {
+
+// A job that the end of a run cuts off is no news; a mean that it moves by more than this share is.
+constexpr double kUnderstated = 0.01;
+
+// The mean of `known` values of finished jobs, or its lower bound with the least values of all others.
+// Returns whether it is the latter.
+bool take_mean(double& mean, double sum, std::int64_t finished, double least, std::int64_t unfinished,
+               double tolerance) {
+  mean = sum / static_cast<double>(finished);
+  const double bound = (sum + least) / static_cast<double>(finished + unfinished);
+  if (!(bound > mean * (1 + tolerance))) return false;
+  mean = bound;
+  return true;
+}
+
+double ratio(Duration whole, std::int64_t parts) {
+  return static_cast<double>(whole.ns) / static_cast<double>(parts);
+}
+
+}  // namespace
 
 void ReplicationMeter::job(const JobResult& result) {
   Sums& sums = clients_[result.id.client.index];
-  sums.first = std::min(sums.first, result.arrival);
-  if (!result.finish) return responses_[result.id.client.index].add_unfinished(result.age());
+  Run& run = sums.run;
+  run.first = std::min(run.first, result.arrival);
+  run.latest = std::max(run.latest, result.arrival);
+  run.last_over = std::max(run.last_over, result.over);
+  ++run.released;
+  const auto standalone = static_cast<double>(result.standalone.ns);
+  if (!result.finish) {
+    const auto age = static_cast<double>(result.age().ns);
+    sums.unfinished.age += age;
+    sums.unfinished.waited += age - static_cast<double>((result.executing + result.copying).ns);
+    if (standalone > 0) sums.unfinished.ntt += age / standalone;
+    return responses_[result.id.client.index].add_unfinished(result.age());
+  }
   const auto response = static_cast<double>(result.response().ns);
   sums.ntt += result.ntt();
   sums.response += response;
   sums.waiting += static_cast<double>(result.waiting().ns);
-  sums.standalone += static_cast<double>(result.standalone.ns);
+  sums.standalone += standalone;
   sums.evictions += result.evictions;
   sums.eviction_delay += static_cast<double>(result.eviction_delay.ns);
   ++sums.jobs;
-  ++sums.run_jobs;
-  sums.run_standalone += static_cast<double>(result.standalone.ns);
-  sums.last = std::max(sums.last, *result.finish);
+  ++run.jobs;
+  run.standalone += standalone;
+  run.last_finish = std::max(run.last_finish, *result.finish);
   responses_[result.id.client.index].add_finished(result.response());
 }
 
-void ReplicationMeter::run_over(const RunTotals& totals) {
-  for (std::size_t client = 0; client < clients_.size(); ++client) {
-    Sums& sums = clients_[client];
-    if (sums.run_jobs == 0) {
-      ++sums.starved_runs;
-    } else {
-      // A program at its own pace has a pause behind each job but the last.
-      const auto jobs = static_cast<double>(sums.run_jobs);
-      const double pause =
-          std::max(0.0, static_cast<double>(between_finishes_[client].ns) - sums.run_standalone / jobs);
-      sums.time_per_job += (static_cast<double>((sums.last - sums.first).ns) + pause) / jobs;
-      ++sums.runs;
-    }
-    sums.first = Time::max();
-    sums.last = {};
-    sums.run_standalone = 0;
-    sums.run_jobs = 0;
+void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone) {
+  const Run run = std::exchange(sums.run, {});
+  if (run.jobs == 0) {
+    ++sums.starved_runs;
+    return;
   }
+  const auto jobs = static_cast<double>(run.jobs);
+  auto between = static_cast<double>(alone.between_finishes.ns);
+  if (alone.scheduled && run.released > 1)
+    between = std::max(between, ratio(run.latest - run.first, run.released - 1));
+  // There is a pause behind each job but the last.
+  const double pause = std::max(0.0, between - run.standalone / jobs);
+  sums.time_per_job += (static_cast<double>((run.last_finish - run.first).ns) + pause) / jobs;
+  sums.time_per_job_to_end += ratio(std::max(run.last_finish, run.last_over) - run.first, run.jobs);
+  sums.between_finishes += between;
+  ++sums.runs;
+}
+
+void ReplicationMeter::run_over(const RunTotals& totals) {
+  for (std::size_t client = 0; client < clients_.size(); ++client) end_run(clients_[client], alone_[client]);
   makespan_ += static_cast<double>(totals.makespan().ns);
   utilisation_ += totals.utilisation();
   eviction_delay_ += static_cast<double>(totals.eviction_delay.ns);
@@ -51,43 +85,57 @@ void ReplicationMeter::run_over(const RunTotals& totals) {
   ++runs_;
 }
 
+ClientAverages ReplicationMeter::averages(std::size_t client) const {
+  const Sums& sums = clients_[client];
+  ClientAverages c;
+  c.unfinished = responses_[client].unfinished();
+  c.starved_runs = sums.starved_runs;
+  if (sums.jobs == 0) return c;
+  const auto n = static_cast<double>(sums.jobs);
+  c.jobs = sums.jobs;
+  c.least_ntt = take_mean(c.ntt, sums.ntt, c.jobs, sums.unfinished.ntt, c.unfinished, kUnderstated);
+  c.least_response =
+      take_mean(c.response_ns, sums.response, c.jobs, sums.unfinished.age, c.unfinished, kUnderstated);
+  c.waiting_ns = sums.waiting / n;
+  if (c.understated())
+    c.least_waiting = take_mean(c.waiting_ns, sums.waiting, c.jobs, sums.unfinished.waited, c.unfinished, 0);
+  c.evictions = static_cast<double>(sums.evictions) / n;
+  c.standalone_ns = sums.standalone / n;
+  const auto runs = static_cast<double>(sums.runs);
+  c.time_per_job_ns = sums.time_per_job / runs;
+  if (c.understated()) c.time_per_job_ns = std::max(c.time_per_job_ns, sums.time_per_job_to_end / runs);
+  c.between_finishes_ns = sums.between_finishes / runs;
+  c.eviction_delay_ns = sums.evictions > 0 ? sums.eviction_delay / static_cast<double>(sums.evictions)
+                                           : std::numeric_limits<double>::quiet_NaN();
+  return c;
+}
+
 ReplicationMetrics ReplicationMeter::metrics() const {
   ReplicationMetrics m;
   std::vector<double> ntts;
   std::vector<double> speeds;
   double waiting = 0;
+  std::int64_t waited = 0;  // jobs that it is of
   bool starved = false;
-  const double none = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t client = 0; client < clients_.size(); ++client) {
-    const Sums& sums = clients_[client];
-    ClientAverages& c = m.clients.emplace_back();
-    c.unfinished = responses_[client].unfinished();
-    c.starved_runs = sums.starved_runs;
+    const ClientAverages& c = m.clients.emplace_back(averages(client));
     starved = starved || c.starved();
-    if (sums.jobs == 0) continue;
-    const auto n = static_cast<double>(sums.jobs);
-    c = {sums.ntt / n,
-         sums.response / n,
-         sums.waiting / n,
-         static_cast<double>(sums.evictions) / n,
-         sums.standalone / n,
-         sums.time_per_job / static_cast<double>(sums.runs),
-         sums.evictions > 0 ? sums.eviction_delay / static_cast<double>(sums.evictions) : none,
-         sums.jobs,
-         c.unfinished,
-         c.starved_runs};
+    if (c.jobs == 0) continue;
     ntts.push_back(c.ntt);
     speeds.push_back(1 / c.ntt);
     m.stp += 1 / c.ntt;
-    m.concurrency_efficiency += static_cast<double>(between_finishes_[client].ns) / c.time_per_job_ns;
-    m.jobs += sums.jobs;
-    waiting += sums.waiting;
+    m.concurrency_efficiency += c.between_finishes_ns / c.time_per_job_ns;
+    m.jobs += c.jobs;
+    waiting += clients_[client].waiting + (c.least_waiting ? clients_[client].unfinished.waited : 0);
+    waited += c.jobs + (c.least_waiting ? c.unfinished : 0);
   }
   m.antt = mean(ntts);
   m.dntt = deviation(ntts, sample_sigma_);
   m.jain = jain(speeds);
-  m.waiting_ns = waiting / static_cast<double>(m.jobs);
-  if (starved) m.antt = m.dntt = m.stp = m.jain = m.waiting_ns = m.concurrency_efficiency = none;
+  m.waiting_ns = waiting / static_cast<double>(waited);
+  if (starved)
+    m.antt = m.dntt = m.stp = m.jain = m.waiting_ns = m.concurrency_efficiency =
+        std::numeric_limits<double>::quiet_NaN();
   const auto runs = static_cast<double>(runs_);
   m.makespan_ns = makespan_ / runs;
   m.utilisation = utilisation_ / runs;

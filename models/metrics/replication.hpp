@@ -11,23 +11,36 @@
 
 namespace gangway {
 
+// How a client's jobs come and end with nothing else on the machine.
+struct ClientPace {
+  Duration between_finishes;  // as fast as it can; with its pauses, if it has them after each job
+  bool scheduled = false;     // releases do not wait for finishes, so it cannot be faster than they come
+};
+
+// Unfinished jobs are left out, unless counting each with what is known of it raises the mean by more than a
+// percent: then the client is understated, and those means are lower bounds.
 struct ClientAverages {
   double ntt = 0;
   double response_ns = 0;
   double waiting_ns = 0;
   double evictions = 0;  // per job
   double standalone_ns = 0;
-  double time_per_job_ns = 0;    // first release to last finish, per finished job, averaged over runs
-  double eviction_delay_ns = 0;  // per eviction; NaN if there was none
-  std::int64_t jobs = 0;         // finished
+  // First release to last finish, per finished job, averaged over runs; if understated, to the end of the
+  // run.
+  double time_per_job_ns = 0;
+  double between_finishes_ns = 0;  // alone, averaged over runs
+  double eviction_delay_ns = 0;    // per eviction; NaN if there was none
+  std::int64_t jobs = 0;           // finished
   std::int64_t unfinished = 0;
-  std::int64_t starved_runs = 0;  // runs in which it finished no job
+  std::int64_t starved_runs = 0;                                          // runs in which it finished no job
+  bool least_ntt = false, least_response = false, least_waiting = false;  // lower bounds
 
   bool starved() const { return starved_runs > 0; }
+  bool understated() const { return least_ntt || least_response; }
 };
 
 // Averages over clients, or over all clients' jobs, are NaN if a client starved: otherwise the others would
-// look better the worse it fares.
+// look better the worse it fares. If one is understated, they follow from its bounds.
 struct ReplicationMetrics {
   std::vector<ClientAverages> clients;
   double antt = 0, dntt = 0, stp = 0, jain = 0;  // NaN: a client starved
@@ -35,7 +48,7 @@ struct ReplicationMetrics {
   double evictions = 0, launches = 0;            // per run
   double eviction_delay_ns = 0;                  // summed
   std::int64_t eviction_count = 0;
-  double waiting_ns = 0;  // mean over finished jobs; NaN: a client starved
+  double waiting_ns = 0;  // mean over finished jobs, and those counted in lower bounds; NaN: a client starved
   // Sum over clients of (time between finishes alone) / (time per job when sharing) (NEON paper, section 5).
   // NaN: a client starved.
   double concurrency_efficiency = 0;
@@ -45,12 +58,12 @@ struct ReplicationMetrics {
 // Receives the jobs and totals of one run after the other.
 class ReplicationMeter : public JobSink {
  public:
-  // `between_finishes`: of each client alone.
-  ReplicationMeter(std::vector<Duration> between_finishes, bool sample_sigma)
-      : between_finishes_(std::move(between_finishes)),
-        clients_(between_finishes_.size()),
+  // `alone`: by client.
+  ReplicationMeter(std::vector<ClientPace> alone, bool sample_sigma)
+      : alone_(std::move(alone)),
+        clients_(alone_.size()),
         sample_sigma_(sample_sigma),
-        responses_(between_finishes_.size()) {}
+        responses_(alone_.size()) {}
 
   void job(const JobResult& result) override;
   void run_over(const RunTotals& totals);
@@ -58,16 +71,27 @@ class ReplicationMeter : public JobSink {
   const std::vector<ResponseTimes>& responses() const { return responses_; }  // by client
 
  private:
+  // Of unfinished jobs, as far as it is known.
+  struct Unfinished {
+    double ntt = 0, age = 0, waited = 0;
+  };
+  struct Run {
+    Time first = Time::max(), latest;  // release
+    Time last_finish, last_over;       // the latter: finished or not
+    double standalone = 0;             // of finished jobs
+    std::int64_t jobs = 0, released = 0;
+  };
   struct Sums {
-    double ntt = 0, response = 0, waiting = 0, standalone = 0, time_per_job = 0;
+    double ntt = 0, response = 0, waiting = 0, standalone = 0;
+    double time_per_job = 0, time_per_job_to_end = 0, between_finishes = 0;
     double eviction_delay = 0;
     std::int64_t evictions = 0, jobs = 0, runs = 0, starved_runs = 0;
-    // Of the current run: the first release, the last finish, and what finished.
-    Time first = Time::max(), last;
-    double run_standalone = 0;
-    std::int64_t run_jobs = 0;
+    Unfinished unfinished;
+    Run run;  // the current one
   };
-  std::vector<Duration> between_finishes_;
+  static void end_run(Sums& sums, const ClientPace& alone);
+  ClientAverages averages(std::size_t client) const;
+  std::vector<ClientPace> alone_;
   std::vector<Sums> clients_;
   bool sample_sigma_;
   std::vector<ResponseTimes> responses_;

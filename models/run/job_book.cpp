@@ -171,7 +171,9 @@ Duration standalone_of(const WorldSetup& setup, const Client& client) {
          copy_in_time(setup, client) + copy_out_time(setup, client);
 }
 
-Duration between_finishes(const WorldSetup& setup, const Client& client) {
+namespace {
+
+Duration between_finishes_without_thinking(const WorldSetup& setup, const Client& client) {
   if (client.alone) return client.alone->between_ends;
   if (client.recorded) return client.recorded->between_ends;
   if (client.frames_in_flight == 1) return standalone_of(setup, client);
@@ -180,6 +182,17 @@ Duration between_finishes(const WorldSetup& setup, const Client& client) {
   const Duration host =
       copy_in_time(setup, client) + (waits ? kernels.both : kernels.host) + copy_out_time(setup, client);
   return std::max(kernels.device, host);
+}
+
+}  // namespace
+
+Duration between_finishes(const WorldSetup& setup, const Client& client) {
+  const Duration busy = between_finishes_without_thinking(setup, client);
+  if (client.repeat.think.value_or(Duration{}) == Duration{}) return busy;
+  // Jitter delays the release by half of its most, on average.
+  const Duration thinks = *client.repeat.think + Duration{setup.workload.jitter.arrival.ns / 2};
+  const Duration cycle = standalone_of(setup, client) + thinks;
+  return std::max(busy, Duration{cycle.ns / std::int64_t{client.frames_in_flight}});
 }
 
 Time first_release(const Workload& workload, const Client& client, std::size_t position) {

@@ -36,8 +36,9 @@ class JobBook : public View {
 // A client's job alone: copies, and kernels in the experiment's standalone form.
 Duration standalone_of(const WorldSetup& setup, const Client& client);
 
-// Time between finishes of a client alone that never thinks: its standalone time; with several frames in
-// flight, which share device and host, the time for which a job keeps the busier of the two.
+// Mean time between finishes of a client alone whose jobs are there when it can begin them: its standalone
+// time; with several frames in flight, which share device and host, the time for which a job keeps the busier
+// of the two. A client that thinks cannot begin them earlier.
 Duration between_finishes(const WorldSetup& setup, const Client& client);
 
 // A client's first release without jitter: by its position in arrival order, or its own setting.

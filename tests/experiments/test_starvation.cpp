@@ -41,7 +41,7 @@ struct Finished {
 // Of runs of clients A and B, each alone for 10 ns, the responses of those that finished; every run has one
 // job more of B that did not, at an age of 50.
 UnitResult replication(const std::vector<std::vector<Finished>>& runs) {
-  ReplicationMeter meter({Duration{10}, Duration{10}}, false);
+  ReplicationMeter meter({{Duration{10}}, {Duration{10}}}, false);
   for (const auto& run : runs) {
     for (const Finished& f : run) {
       JobResult job;
@@ -146,7 +146,7 @@ TEST_CASE("a starved client never yields a number, whatever the workload and the
       for (std::uint32_t replication = 0; replication < 2; ++replication) {
         scenario.horizon = scenario.horizon + Duration{2'000 * replication};
         const Played played = play(scenario, policy, {1, replication, 0});
-        ReplicationMeter meter(std::vector<Duration>(names.size(), Duration{10}), false);
+        ReplicationMeter meter(std::vector<ClientPace>(names.size(), {Duration{10}}), false);
         for (const JobResult& job : played.jobs) meter.job(job);
         meter.run_over(played.totals);
         UnitResult unit;

@@ -63,7 +63,7 @@ TEST_CASE("many values go to buckets no wider than a thousandth, in any order of
 }
 
 TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
-  ReplicationMeter meter({Duration{100}, Duration{200}}, false);
+  ReplicationMeter meter({{Duration{100}}, {Duration{200}}}, false);
   const auto job = [](std::uint32_t client, std::int64_t response, std::int64_t standalone) {
     JobResult result;
     result.id.client = ClientId{client};
@@ -102,7 +102,7 @@ TEST_CASE("a replication averages clients first: NTT, ANTT, DNTT, STP") {
 
 TEST_CASE("the time per job begins with the first release, whichever job finishes first, or never") {
   const auto efficiency = [](const std::vector<std::pair<std::int64_t, std::optional<std::int64_t>>>& jobs) {
-    ReplicationMeter meter({Duration{100}}, false);
+    ReplicationMeter meter({{Duration{100}}}, false);
     for (const auto& [arrival, finish] : jobs) {
       JobResult result;
       result.arrival = Time{arrival};
