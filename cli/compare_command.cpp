@@ -135,17 +135,23 @@ void print_clients(const Comparison& comparison) {
 // Of every client at every point under every policy, near or far.
 void print_all_clients(const Comparison& comparison) {
   std::vector<double> errors;
-  for (const ClientComparison& client : comparison.clients)
-    if (const auto error = client.metric("response_ns_mean").relative_error())
+  std::size_t bounds = 0;
+  for (const ClientComparison& client : comparison.clients) {
+    const Compared& response = client.metric("response_ns_mean");
+    if (response.bound)
+      ++bounds;
+    else if (const auto error = response.relative_error())
       errors.push_back(std::abs(*error));
+  }
   if (errors.empty()) return;
   const auto at = [&](double share) { return 100 * nearest_rank(errors, share); };
   fmt::print(
       "\nmean responses of all clients, {} predictions: {:.1f} % (median), {:.1f} % (90th percentile), "
       "at most {:.1f} %\n",
       errors.size(), at(0.5), at(0.9), at(1));
-  if (const std::size_t without = comparison.clients.size() - errors.size(); without > 0)
+  if (const std::size_t without = comparison.clients.size() - errors.size() - bounds; without > 0)
     fmt::print("{} more without a mean response in both\n", without);
+  if (bounds > 0) fmt::print("{} more left out, as unfinished jobs make them lower bounds\n", bounds);
 }
 
 std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved,

@@ -22,6 +22,7 @@ double relative_error(double predicted, double measured);
 struct Compared {
   std::string metric;
   std::optional<double> predicted, measured;
+  bool bound = false;  // unfinished jobs make one of them a bound
   std::optional<double> relative_error() const;
 };
 

@@ -32,20 +32,32 @@ std::vector<std::string> names_in(std::string_view text) {
 class ComparedColumns {
  public:
   ComparedColumns(const Table& table, Level level)
-      : names_(metric_names(level, [](const Metric& m) { return m.compared; })) {
+      : level_(level),
+        names_(metric_names(level, [](const Metric& m) { return m.compared; })),
+        understated_(table.column_if_any("understated")),
+        lower_bounds_(table.column_if_any("lower_bounds")) {
     for (const std::string& name : names_) places_.push_back(table.column(name));
   }
 
   std::vector<Compared> row(const Table& table) const {
     std::vector<Compared> values;
     for (std::size_t m = 0; m < names_.size(); ++m)
-      values.push_back({names_[m], table.number(places_[m]), {}});
+      values.push_back({names_[m], table.number(places_[m]), {}, is_bound(table, names_[m])});
     return values;
   }
 
  private:
+  bool is_bound(const Table& table, const std::string& name) const {
+    if (understated_ && !table.text(*understated_).empty())
+      return metric_of(level_, name).if_understated != Certainty::exact;
+    const auto bounds = lower_bounds_ ? names_in(table.text(*lower_bounds_)) : std::vector<std::string>{};
+    return std::find(bounds.begin(), bounds.end(), name) != bounds.end();
+  }
+
+  Level level_;
   std::vector<std::string> names_;
   std::vector<std::size_t> places_;
+  std::optional<std::size_t> understated_, lower_bounds_;  // of newer programs
 };
 
 // Swept parameters stand between the policy and the first metric.
@@ -98,7 +110,10 @@ bool SummaryRow::has_result() const {
 std::vector<Compared> both_sides(const std::vector<Compared>& predicted,
                                  const std::vector<Compared>& measured) {
   std::vector<Compared> both = predicted;
-  for (std::size_t m = 0; m < both.size(); ++m) both[m].measured = measured[m].predicted;
+  for (std::size_t m = 0; m < both.size(); ++m) {
+    both[m].measured = measured[m].predicted;
+    both[m].bound = both[m].bound || measured[m].bound;
+  }
   return both;
 }
 

@@ -7,8 +7,9 @@
 namespace gangway {
 namespace {
 
-// A job that the end of a run cuts off is no news; a mean that it moves by more than this share is.
-constexpr double kUnderstated = 0.01;
+// A job that the end of a run cuts off is no news; one that moves a mean by more than this share, up to which
+// values count as a tie (published.hpp), is.
+constexpr double kUnderstated = 0.05;
 
 // The mean of `known` values of finished jobs, or its lower bound with the least values of all others.
 // Returns whether it is the latter.

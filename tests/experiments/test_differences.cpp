@@ -184,6 +184,28 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     services(folders.b(), {"10,p99,12", "11,,11", "13,p99,13"});
     CHECK(folders.row("latency_ns_p99").reason == "a lower bound in 2 of 3 replications of A");
   }
+  SECTION("averages are bounds") {
+    const auto replications = [](const fs::path& folder, const std::vector<std::string>& rows) {
+      std::string text = "point,policy,replication,antt,stp,dntt,understated\n";
+      for (std::size_t r = 0; r < rows.size(); ++r) text += fmt::format("0,p,{},{}\n", r, rows[r]);
+      write_file(folder / "replications.csv", text);
+    };
+    replications(folders.a(), {"10,1.0,3,", "11,1.1,2,", "12,1.1,4,"});
+    replications(folders.b(), {"5,0.5,9,web", "6,0.7,8,", "6,0.5,7,batch|web"});
+    // B's ANTT is 5 or more: nothing says that it is less than A's.
+    CHECK(folders.row("antt").reason == "a lower bound in 2 of 3 replications of B");
+    // Its STP is 0.5 or less.
+    CHECK(folders.row("stp").at_least);
+    CHECK(*folders.row("stp").difference < 0);
+    CHECK(folders.row("dntt").reason == "open because of unfinished jobs in 2 of 3 replications of B");
+    CHECK(conclusions(folders.compare()).back() ==
+          "B, p: unfinished jobs of batch, web make its averages bounds.");
+    // More than A's, however it ends.
+    replications(folders.b(), {"15,1.5,9,web", "17,1.7,8,", "19,1.6,7,batch|web"});
+    CHECK(folders.row("antt").at_least);
+    CHECK(*folders.row("antt").difference > 0);
+    CHECK(folders.row("stp").reason == "an upper bound in 2 of 3 replications of B");
+  }
   SECTION("a service finished nothing on either side") {
     for (const fs::path& folder : {folders.a(), folders.b()})
       write_file(folder / "service_replications.csv",

@@ -125,6 +125,62 @@ TEST_CASE("a range") {
   CHECK(*judged(6).relative_error == Approx(0.2));
 }
 
+TEST_CASE("a bound passes only what all that it could be passes") {
+  const auto judged = [](Certainty certainty, const PublishedValue& published, double here = 4) {
+    Measured measured;
+    measured.put(0, "a", "", "antt", std::optional(BoundedValue::with(here, certainty)));
+    measured.put(0, "b", "", "antt", 2);
+    return judge({published}, measured)[0];
+  };
+  const auto below = value("a", 5, "order", "<"), above = value("a", 3, "order", ">");
+  CHECK(judged(Certainty::at_least, below).verdict == "miss");
+  CHECK(judged(Certainty::at_least, below).unproven);
+  CHECK(judged(Certainty::at_least, below).certainty == Certainty::at_least);
+  CHECK(judged(Certainty::at_least, above).verdict == "pass");
+  CHECK(judged(Certainty::at_most, below).verdict == "pass");
+  CHECK(judged(Certainty::at_most, above).verdict == "miss");
+  CHECK(judged(Certainty::rough, below).verdict == "miss");
+  CHECK(judged(Certainty::rough, above).verdict == "miss");
+  CHECK(judged(Certainty::exact, below).verdict == "pass");
+  // Whatever is more yet is a miss in any case.
+  CHECK_FALSE(judged(Certainty::at_least, below, 6).unproven);
+  CHECK(judged(Certainty::at_least, value("a", 4, "tight")).verdict == "miss");
+  CHECK(judged(Certainty::at_least, value("a", 4, "open")).verdict == "shown");
+  SECTION("through what it is compared with") {
+    PublishedValue ratio = value("a", 1.5, "order", ">");
+    ratio.relative_to = "b";
+    CHECK(judged(Certainty::at_least, ratio).verdict == "pass");  // 4 or more over 2
+    ratio.as = "speedup";                                         // at most 1/2
+    ratio.relation = "<";
+    CHECK(judged(Certainty::at_least, ratio).certainty == Certainty::at_most);
+    CHECK(judged(Certainty::at_least, ratio).verdict == "pass");
+    PublishedValue other = value("b", 1, "order", "<");
+    other.relative_to = "a";  // 2 over 4 or more
+    CHECK(judged(Certainty::at_least, other).verdict == "pass");
+    other.relation = ">";
+    other.published = 0.1;
+    CHECK(judged(Certainty::at_least, other).verdict == "miss");
+    PublishedValue loss = value("a", -2, "order", "<");
+    loss.as = "loss";  // 1 - 4 or less
+    CHECK(judged(Certainty::at_least, loss).verdict == "pass");
+    PublishedValue minus = value("b", -1, "order", "<");
+    minus.minus = "a";  // 2 - 4 or less
+    CHECK(judged(Certainty::at_least, minus).verdict == "pass");
+  }
+  SECTION("in a ranking") {
+    const auto ranked = [](Certainty of_a, double a, double b) {
+      Measured measured;
+      measured.put(0, "a", "", "antt", std::optional(BoundedValue::with(a, of_a)));
+      measured.put(0, "b", "", "antt", b);
+      return judge({value("a", 1, "order", "order"), value("b", 2, "order", "order")}, measured)[0];
+    };
+    CHECK(ranked(Certainty::exact, 1, 2).verdict == "pass");
+    CHECK(ranked(Certainty::at_least, 1, 2).verdict == "miss");
+    CHECK(ranked(Certainty::at_least, 1, 2).unproven);
+    CHECK(ranked(Certainty::at_most, 1, 2).verdict == "pass");
+  }
+}
+
 TEST_CASE("what follows from the input is neither met nor missed") {
   CHECK(verdicts({value("a", 1, "input"), value("b", 1, "input", "<")}, {1, 2}) == Strings{"input", "input"});
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "experiments/results/bounded_value.hpp"
 #include "experiments/running/group.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
@@ -52,6 +53,7 @@ UnitResult replication(const std::vector<std::vector<Finished>>& runs) {
     }
     JobResult open;
     open.id.client = ClientId{1};
+    open.standalone = Duration{10};
     open.over = Time{50};
     meter.job(open);
     RunTotals totals;
@@ -78,7 +80,7 @@ TEST_CASE("a client that finishes nothing leaves its cell without averages, and 
   const UnitResult fine = replication({{{0, 20}, {1, 30}}}), starving = replication({{{0, 10}}});
   SECTION("nobody starves") {
     const GroupRows rows = group({fine, fine});
-    CHECK(cell(rows.summary, "antt").number() == 2.5);
+    CHECK(cell(rows.summary, "antt").number() == 3);  // of 2, and of B's job of 30 and one of at least 50
     CHECK(cell(rows.summary, "starved").empty());
     CHECK(cell(rows.clients[1].second, "starved_runs").number() == 0);
   }
@@ -104,6 +106,79 @@ TEST_CASE("a client that finishes nothing leaves its cell without averages, and 
   SECTION("several are told apart") {
     CHECK(cell(group({fine, replication({{}})}).summary, "starved").text() == "A|B");
   }
+}
+
+TEST_CASE("a client whose unfinished jobs raise its mean makes averages bounds, and is named", "[starved]") {
+  // B finishes one job in 30 and has another that is 50 old: (30 + 50) / 2 = 40 is above 30. A needs 20.
+  const UnitResult more = replication({{{0, 20}, {1, 30}}});
+  // Here it finishes one in 60: (60 + 50) / 2 is not.
+  const UnitResult fine = replication({{{0, 20}, {1, 60}}});
+  SECTION("in every replication") {
+    const GroupRows rows = group({more, more});
+    CHECK(cell(rows.summary, "antt").number() == 3);  // NTTs 2 and 4; 4 of which is the mean of 3 and 5
+    CHECK(cell(rows.summary, "stp").number() == 0.75);
+    CHECK(cell(rows.summary, "dntt").number() == 1);
+    CHECK(cell(rows.summary, "understated").text() == "B");
+    CHECK(cell(rows.clients[0].second, "lower_bounds").empty());
+    CHECK(cell(rows.clients[1].second, "lower_bounds").text() == "ntt|response_ns_mean|waiting_ns_mean");
+    CHECK(cell(rows.clients[1].second, "ntt").number() == 4);
+    CHECK(cell(rows.clients[1].second, "response_ns_mean").number() == 40);
+  }
+  SECTION("in one of them: then there is no interval") {
+    const GroupRows rows = group({more, fine});
+    CHECK(cell(rows.summary, "understated").text() == "B");
+    CHECK(cell(rows.clients[1].second, "ntt").number() == 5);
+    for (const char* column : {"antt_ci95", "dntt_ci95", "stp_ci95"})
+      CHECK(cell(rows.summary, column).empty());
+    for (const char* column : {"ntt_ci95", "response_ns_mean_ci95"})
+      CHECK(cell(rows.clients[1].second, column).empty());
+    CHECK_FALSE(cell(rows.clients[0].second, "ntt_ci95").empty());
+  }
+  SECTION("in none") {
+    const GroupRows rows = group({fine, fine});
+    CHECK(cell(rows.summary, "antt").number() == 4);
+    CHECK(cell(rows.summary, "understated").empty());
+    CHECK(cell(rows.clients[1].second, "lower_bounds").empty());
+    CHECK_FALSE(cell(rows.summary, "antt_ci95").empty());
+  }
+  SECTION("where a client starves, there are no averages to be bounds") {
+    const GroupRows rows = group({more, replication({{{0, 10}}})});
+    CHECK(cell(rows.summary, "starved").text() == "B");
+    CHECK(cell(rows.summary, "understated").empty());
+    CHECK(cell(rows.clients[1].second, "lower_bounds").empty());
+  }
+}
+
+TEST_CASE("a row says between which ends its values are", "[starved]") {
+  const auto of = [](const Row& row, Level level, const std::string& column) {
+    return *bounded_value(row, level, column);
+  };
+  Row row{{"antt", 3.0},
+          {"stp", 2.0},
+          {"dntt", 1.0},
+          {"utilisation", 0.5},
+          {"p99_response_ns", 50.0},
+          {"p99_response_ns_most", Cell()},
+          {"percentiles", std::string("exact")},
+          {"understated", std::string("B")}};
+  CHECK(of(row, Level::point, "antt").certainty() == Certainty::at_least);
+  CHECK(of(row, Level::point, "antt").least == 3);
+  CHECK(of(row, Level::point, "stp").certainty() == Certainty::at_most);
+  CHECK(of(row, Level::point, "dntt").certainty() == Certainty::rough);
+  CHECK(of(row, Level::point, "utilisation").certainty() == Certainty::exact);
+  CHECK(of(row, Level::point, "p99_response_ns").certainty() == Certainty::exact);
+  row[6].second = std::string("lower-bound");
+  CHECK(of(row, Level::point, "p99_response_ns").certainty() == Certainty::at_least);
+  row[5].second = 60.0;
+  CHECK(of(row, Level::point, "p99_response_ns").most == 60);
+  row[7].second = Cell();
+  CHECK(of(row, Level::point, "antt").certainty() == Certainty::exact);
+  const Row client{{"ntt", 4.0}, {"response_ns_mean", 40.0}, {"lower_bounds", std::string("ntt")}};
+  CHECK(of(client, Level::client, "ntt").certainty() == Certainty::at_least);
+  CHECK(of(client, Level::client, "response_ns_mean").certainty() == Certainty::exact);
+  const Row service{{"latency_ns_p99", 4.0}, {"latency_ns_p999", 5.0}, {"lower_bounds", std::string("p999")}};
+  CHECK(of(service, Level::service, "latency_ns_p99").certainty() == Certainty::exact);
+  CHECK(of(service, Level::service, "latency_ns_p999").certainty() == Certainty::at_least);
 }
 
 TEST_CASE("percentiles say where unfinished jobs make them lower bounds", "[starved]") {

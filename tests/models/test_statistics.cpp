@@ -116,7 +116,100 @@ TEST_CASE("the time per job begins with the first release, whichever job finishe
   };
   CHECK(efficiency({{0, 250}, {100, 400}}) == Approx(100 / (400 / 2.0)));
   CHECK(efficiency({{100, 250}, {0, 400}}) == Approx(100 / (400 / 2.0)));
-  CHECK(efficiency({{100, 400}, {0, {}}}) == Approx(100 / 400.0));
+  // Whose first job is not over at the end, at 1000, has spent all that time on one job.
+  CHECK(efficiency({{100, 400}, {0, {}}}) == Approx(100 / 1000.0));
+}
+
+TEST_CASE("unfinished jobs count with their age where that raises a client's means") {
+  // Alone 10 a job. B's first job takes 10, of which it waits 2; its others are 40 and 20 old at the end, at
+  // 60, and have run for 4 of these.
+  ReplicationMeter meter({{Duration{10}}, {Duration{10}}}, false);
+  const auto job = [&](std::uint32_t client, std::int64_t arrival, std::int64_t over, bool finished,
+                       std::int64_t ran) {
+    JobResult result;
+    result.id.client = ClientId{client};
+    result.arrival = Time{arrival};
+    result.over = Time{over};
+    if (finished) result.finish = result.over;
+    result.standalone = Duration{10};
+    result.executing = Duration{ran};
+    meter.job(result);
+  };
+  job(0, 0, 20, true, 10);
+  job(1, 0, 10, true, 8);
+  SECTION("they do") {
+    job(1, 20, 60, false, 3);
+    job(1, 40, 60, false, 1);
+    meter.run_over({});
+    const ReplicationMetrics m = meter.metrics();
+    const ClientAverages& b = m.clients[1];
+    CHECK_FALSE(m.clients[0].understated());
+    CHECK(b.understated());
+    CHECK(b.response_ns == Approx((10 + 40 + 20) / 3.0));
+    CHECK(b.ntt == Approx((1 + 4 + 2) / 3.0));
+    CHECK(b.waiting_ns == Approx((2 + 37 + 19) / 3.0));
+    CHECK((b.least_ntt && b.least_response && b.least_waiting));
+    CHECK(b.time_per_job_ns == Approx(60));  // one job until the end
+    CHECK(m.antt == Approx((2 + 7 / 3.0) / 2));
+    CHECK(m.stp == Approx(1 / 2.0 + 3 / 7.0));
+    CHECK(m.waiting_ns == Approx((10 + 2 + 37 + 19) / 4.0));
+    CHECK(m.concurrency_efficiency == Approx(10 / 20.0 + 10 / 60.0));
+    CHECK(b.jobs == 1);
+    CHECK(b.unfinished == 2);
+  }
+  SECTION("they do not, as the age is no more than the mean") {
+    job(1, 50, 60, false, 3);
+    meter.run_over({});
+    const ReplicationMetrics m = meter.metrics();
+    CHECK_FALSE(m.clients[1].understated());
+    CHECK(m.clients[1].ntt == Approx(1));
+    CHECK(m.clients[1].waiting_ns == Approx(2));
+    CHECK(m.clients[1].time_per_job_ns == Approx(10));
+  }
+  SECTION("what a run's end always cuts off is no news") {
+    for (int more = 1; more < 9; ++more) job(1, 0, 10, true, 8);
+    SECTION("(9 * 10 + 15) / 10 is 5 % more") { job(1, 45, 60, false, 0); }
+    meter.run_over({});
+    CHECK_FALSE(meter.metrics().clients[1].understated());
+  }
+  SECTION("(9 * 10 + 16) / 10 is not") {
+    for (int more = 1; more < 9; ++more) job(1, 0, 10, true, 8);
+    job(1, 44, 60, false, 0);
+    meter.run_over({});
+    CHECK(meter.metrics().clients[1].ntt == Approx(1.06));
+  }
+  SECTION("nothing is known of NTT where the time alone is unknown") {
+    JobResult unknown;
+    unknown.id.client = ClientId{1};
+    unknown.over = Time{60};
+    meter.job(unknown);
+    meter.run_over({});
+    const ClientAverages b = meter.metrics().clients[1];
+    CHECK(b.least_response);
+    CHECK_FALSE(b.least_ntt);
+    CHECK(b.ntt == Approx(1));
+  }
+}
+
+TEST_CASE("a client whose releases do not wait is as efficient alone as its releases let it be") {
+  const auto efficiency = [](Duration alone, bool scheduled, const std::vector<std::int64_t>& releases) {
+    ReplicationMeter meter({{alone, scheduled}}, false);
+    for (const std::int64_t release : releases) {
+      JobResult result;
+      result.arrival = Time{release};
+      result.finish = result.over = Time{release + 10};
+      result.standalone = Duration{10};
+      meter.job(result);
+    }
+    meter.run_over({});
+    return meter.metrics().concurrency_efficiency;
+  };
+  CHECK(efficiency(Duration{10}, true, {0, 100, 200, 300}) == Approx(1));
+  CHECK(efficiency(Duration{10}, true, {0, 50, 90, 300}) == Approx(1));  // 100 apart on average
+  CHECK(efficiency(Duration{10}, true, {7}) == Approx(1));
+  CHECK(efficiency(Duration{100}, false, {0, 100, 200, 300}) == Approx(1));  // it thinks for 90
+  // What takes longer than the next release cannot end faster, alone or not.
+  CHECK(efficiency(Duration{20}, true, {0, 5, 10, 15}) == Approx(20 / ((25 + 10) / 4.0)));
 }
 
 TEST_CASE("Wilson's interval of a share") {

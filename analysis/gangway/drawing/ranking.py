@@ -26,7 +26,7 @@ def _measured(column, name=None, more=''):
 
 METRICS = [
     *map(_measured, metrics.ranked()),
-    _measured('p99_response_ns', 'p99', '; ≥: a lower bound, as jobs are unfinished'),
+    _measured('p99_response_ns', 'p99'),
     _measured('jain'),
     Metric('overhead', 'overhead', True,
            'Where every client ends, by how much the makespan exceeds the shortest of any policy on this workload, since all do the same '
@@ -39,7 +39,7 @@ class Entry:
     """One policy's value on one workload."""
     value: results.Measured  # NaN where a client starves
     starved: tuple  # the clients that do: not every run finished a job of theirs
-    lower_bound: bool = False
+    sign: str = ''  # one of results.SIGNS
 
 
 class Workload:
@@ -63,7 +63,12 @@ class Workload:
         row = self._summary[policy]
         if row.starved:
             return Entry(_plain(math.nan), row.starved)
-        return Entry(self._value(metric.name, row), (), metric.name == 'p99' and row.percentiles == 'lower-bound')
+        return Entry(self._value(metric.name, row), (), self._sign(metric.name, row))
+
+    def _sign(self, metric, row):
+        if metric == 'overhead':
+            return row.sign(_EFFICIENCY) if self.endless else ''
+        return row.sign('p99_response_ns' if metric == 'p99' else metric)
 
     def _value(self, metric, row):
         if metric in results.METRICS:
@@ -153,7 +158,7 @@ def markdown(made):
     lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
              '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
              'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a '
-             'rank.', '',
+             'rank. ≥ and ≤ mark values that are at least or at most the real ones, ~ others that are uncertain: jobs are unfinished.', '',
              *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
                     [[policy, names.family(policy), *(_rank(table.mean_rank, policy) for table in made), _rank(overview, policy)]
                      for policy in policies])]
@@ -187,8 +192,7 @@ def _cell(table, policy, workload):
         return f"starved: {', '.join(entry.starved)} {rank}".rstrip()
     interval = f' ±{digits(entry.value.ci95 / divisor, 2)}' if entry.value.half_width else ''
     value = entry.value.mean / divisor
-    least = '≥' if entry.lower_bound else ''
-    return f"{least}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
+    return f"{entry.sign.strip()}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
 
 
 def _rows(heading, rows):

@@ -15,6 +15,7 @@ from gangway.drawing.csv_file import InputError, Measured, Row, read_table
 METRICS = metrics.ranked()
 _EFFICIENCY = 'concurrency_efficiency'
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
+SIGNS = {'': '', 'at least': '≥ ', 'at most': '≤ ', 'rough': '~ '}  # before values that unfinished jobs make bounds
 KINDS = ('tight', 'moderate', 'order', 'input', 'open')  # the classes of published values
 VERDICTS = ('pass', 'miss', 'input', 'shown')
 
@@ -32,6 +33,14 @@ class Summary:
     starved: tuple = ()  # clients that finished no job in some run: what is averaged over clients is NaN then
     unfinished: int = 0  # jobs, in all runs
     percentiles: str = ''  # 'exact', 'rounded', or 'lower-bound' where unfinished jobs would have made them larger
+    understated: tuple = ()  # clients whose unfinished jobs raise their means: what is averaged over clients is a bound then
+
+    def sign(self, metric):
+        """One of SIGNS."""
+        if metric in ('p50_response_ns', 'p99_response_ns'):
+            return SIGNS['at least' if self.percentiles == 'lower-bound' else '']
+        known = metrics.find(metric)
+        return SIGNS[known.if_understated if known and self.understated and not self.starved else '']
 
 
 @dataclass(frozen=True)
@@ -60,6 +69,7 @@ class Client:
     unfinished: int = 0  # jobs, in all runs
     starved_runs: int = 0  # in which it finished no job: if any, its means and percentiles are NaN
     percentiles: str = ''  # as in Summary
+    bounds: tuple = ()  # metrics that are lower bounds, as jobs are unfinished
 
 
 @dataclass(frozen=True)
@@ -103,6 +113,7 @@ class Published:
     over: object  # Over, where it is the mean, median, least or largest of several points
     change: str = ''  # overhead, loss or speedup: what is compared in the place of the metric
     printed_to: float = math.nan  # of a range: its other end
+    bound: str = ''  # what the real value is beside `measured`: a key of SIGNS
 
     def of_several_clients(self):
         return ' of ' in self.client
@@ -322,7 +333,7 @@ def _read_summary(file, configuration, chosen):
                        {name: row.measured(name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
                        row.number('evictions'),
                        *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
-                       row.index('unfinished'), row.text('percentiles'))
+                       row.index('unfinished'), row.text('percentiles'), _names(row.text('understated')))
                for row in _without_failed(file, rows)]
     failed = [Failed(row.index('point'), row.text('policy'), swept.texts(row), row.text('error')) for row in rows if row.text('error')]
     return swept.paths, summary, tuple(failed)
@@ -366,7 +377,7 @@ def _read_clients(file):
     _refuse_empty(file, rows)
     return [Client(row.index('point'), row.text('policy'), row.text('client'), row.measured('ntt'),
                    row.number('standalone_ns'), _read_slices(row), row.index('unfinished'),
-                   row.index('starved_runs'), row.text('percentiles')) for row in rows]
+                   row.index('starved_runs'), row.text('percentiles'), _names(row.text('lower_bounds'))) for row in rows]
 
 
 def _read_services(file, configuration):
@@ -407,7 +418,7 @@ def _published(row):
         row.choice('class', KINDS),
         row.choice('verdict', VERDICTS),
         relative_to, row.text('note'), Over(row.index('last_point'), row.text('take')) if row.text('take') else None,
-        row.text('as'), row.number('published_to'))
+        row.text('as'), row.number('published_to'), row.choice('bound', SIGNS))
 
 
 def _refuse_empty(file, rows):

@@ -23,10 +23,15 @@ def pairs(predicted, measured):
 
 
 def _figures_of(row):
-    """name -> value, of what can be compared."""
-    found = {name: row.latency[name].mean for name in _PERCENTILES}
+    """name -> value, of what can be compared: no lower bounds."""
+    found = {name: row.latency[name].mean for name in _PERCENTILES if name not in row.bounds}
     found['throughput'] = row.throughput.mean
     return {name: value for name, value in found.items() if not math.isnan(value)}
+
+
+def _bounded(both, client, name):
+    """Of how many policies a percentile of the client is a lower bound."""
+    return sum(name in first.bounds or name in second.bounds for first, second in both if second.client == client)
 
 
 def errors(both, client):
@@ -48,7 +53,7 @@ def table(predicted, measured):
     yield '| policy | client | median: measured, predicted | p99 | within its objective | jobs a second |'
     yield '|---|---|---|---|---|---|'
     for first, second in sorted(both, key=lambda pair: (pair[1].client, pair[1].latency['p99'].mean)):
-        cells = [_times(first.latency[name].mean, second.latency[name].mean) for name in _PERCENTILES]
+        cells = [_times(first, second, name) for name in _PERCENTILES]
         cells.append(f'{100 * second.attainment.mean:.0f} %, {100 * first.attainment.mean:.0f} %' if second.slo_ns else '')
         cells.append(_numbers(first.throughput.mean, second.throughput.mean))
         yield f'| `{second.policy}` | {second.client} | {" | ".join(cells)} |'
@@ -57,14 +62,21 @@ def table(predicted, measured):
         own = sum(row.client == client for _, row in both)
         for name, found in sorted(errors(both, client).items()):
             sizes = sorted(abs(error) for error in found)
-            rest = f'; {own - len(sizes)} without a value to compare' if len(sizes) < own else ''
+            bounded = _bounded(both, client, name)
+            rest = f'; {bounded} left out, as unfinished jobs make it a lower bound' if bounded else ''
+            if own > len(sizes) + bounded:
+                rest += f'; {own - len(sizes) - bounded} without a value to compare'
             yield (f'{client}, {name}: errors of {len(sizes)} predictions: median {statistics.median(sizes):.1f} %, '
                    f'largest {sizes[-1]:.1f} %{rest}')
 
 
-def _times(predicted, measured):
-    unit, factor = quantity.unit_of_time(max(predicted, measured) / 1e6)
-    return f'{_short(measured * factor / 1e6)}, {_short(predicted * factor / 1e6)} {unit} ({_error(predicted, measured)})'
+def _times(predicted, measured, name):
+    unit, factor = quantity.unit_of_time(max(row.latency[name].mean for row in (predicted, measured)) / 1e6)
+
+    def shown(row):
+        return ('≥' if name in row.bounds else '') + _short(row.latency[name].mean * factor / 1e6)
+    off = '' if name in (*predicted.bounds, *measured.bounds) else f' ({_error(predicted.latency[name].mean, measured.latency[name].mean)})'
+    return f'{shown(measured)}, {shown(predicted)} {unit}{off}'
 
 
 def _numbers(predicted, measured):

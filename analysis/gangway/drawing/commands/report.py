@@ -14,6 +14,10 @@ def text(found):
     if starved:
         parts.append(f'{starved} of {len(found.summary)} starved: there a client finished no job in some run, and nothing that is averaged '
                      'over clients has a value.')
+    understated = sum(bool(row.understated) for row in found.summary)
+    if understated:
+        parts.append(f'{understated} of {len(found.summary)} with bounds: there unfinished jobs, counted with their age, raise the mean of the '
+                     'clients named. ≥: at least, ≤: at most, ~: more or less.')
     if found.services:
         parts.append(markdown_table(*_services(found)))
     if found.published:
@@ -42,20 +46,16 @@ def _measured(found):
 
     def cells(row):
         if isinstance(row, results.Failed):
-            return [*('failed' for _ in shown), '', '', row.error]
-        return [*('starved' if row.starved else _bound(row, metric) + _interval(row.metrics[metric]) for metric in shown),
-                str(row.unfinished or ''), ', '.join(row.starved), '']
+            return [*('failed' for _ in shown), '', '', '', row.error]
+        return [*('starved' if row.starved else row.sign(metric) + _interval(row.metrics[metric]) for metric in shown),
+                str(row.unfinished or ''), ', '.join(row.starved), ', '.join(row.understated), '']
 
     rows = [*found.summary, *found.failed]
     places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in rows))}
     rows.sort(key=lambda row: (row.point, places[row.policy]))
-    head = [*map(names.parameter, found.swept), 'policy', *map(_titled, shown), 'unfinished jobs', 'starved', 'error']
-    return _without_empty(head, [[*row.swept, row.policy, *cells(row)] for row in rows], ('unfinished jobs', 'starved', 'error'))
-
-
-def _bound(row, metric):
-    """'≥ ' where unfinished jobs make a percentile a lower bound."""
-    return '≥ ' if metric in ('p50_response_ns', 'p99_response_ns') and row.percentiles == 'lower-bound' else ''
+    optional = ('unfinished jobs', 'starved', 'bounds because of', 'error')
+    head = [*map(names.parameter, found.swept), 'policy', *map(_titled, shown), *optional]
+    return _without_empty(head, [[*row.swept, row.policy, *cells(row)] for row in rows], optional)
 
 
 def _titled(metric):
@@ -93,7 +93,7 @@ def _published(found):
     head = ['figure', *map(names.parameter, found.swept), 'policy', 'metric', 'published', 'measured', 'error',
             'class', 'verdict', 'note']
     rows = [[row.figure, *swept.get(row.point, unknown), row.policy, _metric(row), _value(row),
-             _number(row.measured), _percent(row.relative_error), row.kind, row.verdict, row.note]
+             results.SIGNS[row.bound] + _in_unit(row, row.measured), _percent(row.relative_error), row.kind, row.verdict, row.note]
             for row in found.published]
     return _without_empty(head, rows, ('note',))
 
@@ -106,8 +106,21 @@ def _metric(row):
 
 def _value(row):
     if row.relation == 'in':
-        return f'{_number(row.published)} to {_number(row.printed_to)}'
-    return (f'{row.relation} ' if row.relation in ('<', '>') else '') + _number(row.published)
+        return f'{_number(_scaled(row, row.published))} to {_in_unit(row, row.printed_to)}'
+    return (f'{row.relation} ' if row.relation in ('<', '>') else '') + _in_unit(row, row.published)
+
+
+def _is_time(row):
+    """Else it is a ratio, if not a plain number."""
+    return not row.relative_to and not row.change and names.unit(row.metric.split(' ')[0], 'client' if row.client else 'point') == 'ms'
+
+
+def _scaled(row, value):
+    return value * 1e-6 if _is_time(row) else value
+
+
+def _in_unit(row, value):
+    return _number(_scaled(row, value)) + (' ms' if _is_time(row) and not math.isnan(value) else '')
 
 
 def _interval(measured):
@@ -133,14 +146,15 @@ def markdown_table(head, rows):
     return '\n'.join([lines[0], '|' + '|'.join('-' * (width + 2) for width in widths) + '|', *lines[1:]])
 
 
-_TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}', '±': r'$\pm$', '≥': r'$\geq$', '<': r'$<$', '>': r'$>$',
+_TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}', '±': r'$\pm$', '≥': r'$\geq$', '≤': r'$\leq$', '<': r'$<$', '>': r'$>$',
         **{letter: '\\' + letter for letter in '&%$#_{}'}}
 
 
 def _tex_table(head, rows):
     """Columns of which all cells are numbers are set flush right."""
     def is_number(cell):
-        return cell[:1].isdigit() or cell[:1] in ('-', '+', '≥') or cell in ('', 'starved', 'failed') or cell.startswith('max ')
+        return (cell[:1].isdigit() or cell[:1] in ('-', '+', '≥', '≤', '~') or cell in ('', 'starved', 'failed')
+                or cell.startswith('max '))
     columns = ''.join('r' if rows and all(is_number(row[column]) for row in rows) else 'l' for column in range(len(head)))
     lines = [' & '.join(''.join(_TEX.get(letter, letter) for letter in cell) for cell in row) + r' \\' for row in [head, *rows]]
     return '\n'.join([rf'\begin{{tabular}}{{{columns}}}', r'\toprule', lines[0], r'\midrule', *lines[1:], r'\bottomrule', r'\end{tabular}'])
