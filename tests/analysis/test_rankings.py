@@ -14,12 +14,12 @@ from gangway.drawing import results
 from gangway.drawing import style
 
 SUMMARY = ('point,policy,antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,makespan_ns,jain,p99_response_ns,'
-           'concurrency_efficiency,starved,percentiles\n')
+           'concurrency_efficiency,starved,percentiles,understated\n')
 CLIENTS = 'point,policy,client,ntt,ntt_ci95,standalone_ns\n'
 
 
 class Workloads(InAFolder):
-    def write(self, name, rows, starving=(), clients=4, percentiles='exact', **configuration):
+    def write(self, name, rows, starving=(), clients=4, percentiles='exact', understated=None, **configuration):
         """rows: policy -> (ANTT, its interval, DNTT, STP, makespan, Jain, p99, efficiency). starving: policies with how
         many clients starve under each, as the runner tells it."""
         folder = self.folder / name
@@ -30,7 +30,8 @@ class Workloads(InAFolder):
             averages = [antt, ci95, dntt, 0.01, stp, 0.01]
             if policy in starved:
                 averages, jain, efficiency = [''] * 6, '', ''
-            lines.append([0, policy, *averages, 0, makespan, jain, p99, efficiency, '|'.join(starved.get(policy, [])), percentiles])
+            lines.append([0, policy, *averages, 0, makespan, jain, p99, efficiency, '|'.join(starved.get(policy, [])), percentiles,
+                          (understated or {}).get(policy, '')])
         (folder / 'summary.csv').write_text(SUMMARY + ''.join(','.join(map(str, line)) + '\n' for line in lines))
         (folder / 'clients.csv').write_text(CLIENTS + ''.join(
             f"0,{policy},C{client},{'' if f'C{client}' in starved.get(policy, []) else 2},,1000\n"
@@ -95,6 +96,20 @@ class Rankings(Workloads):
         self.assertIn('| fcfs | ≥30.0 **1** |', ranking.markdown([self.table('p99', bound)]))
         self.assertNotIn('≥', ranking.markdown([self.table('antt', bound)]))
 
+    def test_averages_that_are_bounds_say_so(self):
+        loops = {'fcfs': (4, '', 1, 2, 1e9, 1, 1e6, 0.8), 'piv': (12, '', 11, 1.04, 1e9, 0.5, 2e6, 1)}
+        bound = self.read('loops', loops, understated={'piv': 'long|slow'}, horizon='1 s')
+        page = {name: ranking.markdown([self.table(name, bound)]) for name in ('antt', 'stp', 'dntt', 'jain', 'p99', 'overhead')}
+        self.assertIn('| fcfs | 4.00 **1** |', page['antt'])
+        self.assertIn('| piv | ≥12.0 **2** |', page['antt'])
+        self.assertIn('Unfinished jobs make values bounds: ≥ at least.', page['antt'])
+        self.assertIn('| piv | ≤1.04', page['stp'])
+        self.assertIn('| piv | ~11.0', page['dntt'])
+        self.assertIn('| piv | ~0.500', page['jain'])
+        self.assertIn('| piv | ~0.0 ', page['overhead'])
+        self.assertNotIn('bounds', page['p99'])
+        self.assertEqual([line[-1] for line in ranking.csv_rows([self.table('antt', bound)])], ['bound', '', 'at least'])
+
     def test_a_policy_that_a_workload_lacks_has_no_cell_and_the_mean_is_of_the_others(self):
         other = self.read('other', {'srt': (2, 0, 1, 1, 1, 1, 1, 1), 'frs': (1, 0, 1, 1, 1, 1, 1, 1)})
         table = self.table('antt', self.finite(), other)
@@ -128,7 +143,7 @@ class Rankings(Workloads):
         rows = list(csv.DictReader((outs[0] / 'rankings.csv').read_text().splitlines()))
         self.assertEqual(len(rows), 6 * 2 * 3)
         self.assertEqual(rows[0], {'metric': 'antt', 'workload': 'a', 'policy': 'fcfs', 'value': '7.0', 'ci95': '0.1', 'rank': '3',
-                                   'starved': ''})
+                                   'starved': '', 'bound': ''})
 
     def test_sweeps_and_folders_of_one_name_are_refused(self):
         swept = self.sweep(**{'policies.rr.params.quantum': ['1 ms', '2 ms']})

@@ -39,7 +39,11 @@ class Entry:
     """One policy's value on one workload."""
     value: results.Measured  # NaN where a client starves
     starved: tuple  # the clients that do: not every run finished a job of theirs
-    sign: str = ''  # one of results.SIGNS
+    bound: str = ''  # a key of results.SIGNS
+
+    @property
+    def sign(self):
+        return results.SIGNS[self.bound].strip()
 
 
 class Workload:
@@ -63,12 +67,12 @@ class Workload:
         row = self._summary[policy]
         if row.starved:
             return Entry(_plain(math.nan), row.starved)
-        return Entry(self._value(metric.name, row), (), self._sign(metric.name, row))
+        return Entry(self._value(metric.name, row), (), self._bound(metric.name, row))
 
-    def _sign(self, metric, row):
+    def _bound(self, metric, row):
         if metric == 'overhead':
-            return row.sign(_EFFICIENCY) if self.endless else ''
-        return row.sign('p99_response_ns' if metric == 'p99' else metric)
+            return row.bound(_EFFICIENCY) if self.endless else ''
+        return row.bound('p99_response_ns' if metric == 'p99' else metric)
 
     def _value(self, metric, row):
         if metric in results.METRICS:
@@ -126,6 +130,12 @@ class Table:
     def entry(self, policy, workload):
         return workload.entry(self.metric, policy) if policy in workload.policies else None
 
+    def signs(self):
+        """What those before values mean; empty where there are none."""
+        bounds = {workload.entry(self.metric, policy).bound for workload in self.workloads for policy in workload.policies}
+        said = ', '.join(f'{sign}{bound}' for bound, sign in results.SIGNS.items() if bound and bound in bounds)
+        return f' Unfinished jobs make values bounds: {said}.' if said else ''
+
     def scale(self, workload):
         """What values are divided by, and their unit."""
         if self.metric.name == 'overhead':
@@ -158,13 +168,13 @@ def markdown(made):
     lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
              '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
              'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a '
-             'rank. ≥ and ≤ mark values that are at least or at most the real ones, ~ others that are uncertain: jobs are unfinished.', '',
+             'rank.', '',
              *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
                     [[policy, names.family(policy), *(_rank(table.mean_rank, policy) for table in made), _rank(overview, policy)]
                      for policy in policies])]
     for table in made:
         direction = 'lower' if table.metric.lower else 'higher'
-        lines += ['', f'# {table.metric.title} ({direction} is better)', '', table.metric.about, '',
+        lines += ['', f'# {table.metric.title} ({direction} is better)', '', table.metric.about + table.signs(), '',
                   *_rows(['policy', *(_heading(table, workload) for workload in table.workloads), 'mean rank'],
                          [[policy, *(_cell(table, policy, workload) for workload in table.workloads),
                            _rank(table.mean_rank, policy)] for policy in table.policies])]
@@ -192,7 +202,7 @@ def _cell(table, policy, workload):
         return f"starved: {', '.join(entry.starved)} {rank}".rstrip()
     interval = f' ±{digits(entry.value.ci95 / divisor, 2)}' if entry.value.half_width else ''
     value = entry.value.mean / divisor
-    return f"{entry.sign.strip()}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
+    return f"{entry.sign}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
 
 
 def _rows(heading, rows):
@@ -201,13 +211,13 @@ def _rows(heading, rows):
 
 def csv_rows(made):
     """The same for programs: a line for each metric, workload and policy, in the units of the folders (ns, shares)."""
-    yield ['metric', 'workload', 'policy', 'value', 'ci95', 'rank', 'starved']
+    yield ['metric', 'workload', 'policy', 'value', 'ci95', 'rank', 'starved', 'bound']
     for table in made:
         for workload in table.workloads:
             for policy in sorted(workload.policies):
                 entry = table.entry(policy, workload)
                 yield [table.metric.name, workload.name, policy, _text(entry.value.mean), _text(entry.value.ci95),
-                       table.ranks[workload.name].get(policy, ''), '|'.join(entry.starved)]
+                       table.ranks[workload.name].get(policy, ''), '|'.join(entry.starved), entry.bound]
 
 
 def _text(number):

@@ -35,12 +35,12 @@ class Summary:
     percentiles: str = ''  # 'exact', 'rounded', or 'lower-bound' where unfinished jobs would have made them larger
     understated: tuple = ()  # clients whose unfinished jobs raise their means: what is averaged over clients is a bound then
 
-    def sign(self, metric):
-        """One of SIGNS."""
+    def bound(self, metric):
+        """What the real value is beside the one here: a key of SIGNS."""
         if metric in ('p50_response_ns', 'p99_response_ns'):
-            return SIGNS['at least' if self.percentiles == 'lower-bound' else '']
+            return 'at least' if self.percentiles == 'lower-bound' else ''
         known = metrics.find(metric)
-        return SIGNS[known.if_understated if known and self.understated and not self.starved else '']
+        return known.if_understated if known and self.understated and not self.starved else ''
 
 
 @dataclass(frozen=True)
@@ -418,7 +418,7 @@ def _published(row):
         row.choice('class', KINDS),
         row.choice('verdict', VERDICTS),
         relative_to, row.text('note'), Over(row.index('last_point'), row.text('take')) if row.text('take') else None,
-        row.text('as'), row.number('published_to'), row.choice('bound', SIGNS))
+        row.text('as'), row.number('published_to'), row.choice('bound', tuple(SIGNS)))
 
 
 def _refuse_empty(file, rows):
