@@ -98,7 +98,7 @@ ClientAverages ReplicationMeter::averages(std::size_t client) const {
   c.least_response =
       take_mean(c.response_ns, sums.response, c.jobs, sums.unfinished.age, c.unfinished, kUnderstated);
   c.waiting_ns = sums.waiting / n;
-  if (c.understated())
+  if (c.least_ntt || c.least_response)
     c.least_waiting = take_mean(c.waiting_ns, sums.waiting, c.jobs, sums.unfinished.waited, c.unfinished, 0);
   c.evictions = static_cast<double>(sums.evictions) / n;
   c.standalone_ns = sums.standalone / n;
@@ -127,8 +127,9 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     m.stp += 1 / c.ntt;
     m.concurrency_efficiency += c.between_finishes_ns / c.time_per_job_ns;
     m.jobs += c.jobs;
-    waiting += clients_[client].waiting + (c.least_waiting ? clients_[client].unfinished.waited : 0);
-    waited += c.jobs + (c.least_waiting ? c.unfinished : 0);
+    const bool all = c.understated() && c.least_waiting;
+    waiting += clients_[client].waiting + (all ? clients_[client].unfinished.waited : 0);
+    waited += c.jobs + (all ? c.unfinished : 0);
   }
   m.antt = mean(ntts);
   m.dntt = deviation(ntts, sample_sigma_);

@@ -36,7 +36,7 @@ struct ClientAverages {
   bool least_ntt = false, least_response = false, least_waiting = false;  // lower bounds
 
   bool starved() const { return starved_runs > 0; }
-  bool understated() const { return least_ntt || least_response; }
+  bool understated() const { return least_ntt; }
 };
 
 // Averages over clients, or over all clients' jobs, are NaN if a client starved: otherwise the others would

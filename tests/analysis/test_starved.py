@@ -45,6 +45,36 @@ class Starved(InAFolder):
         self.assertNotIn('starved', text)
         self.assertNotIn('unfinished', text)
 
+    def bounded(self):
+        (self.folder / 'published.csv').write_text('\n'.join([
+            'figure,point,policy,client,metric,relation,published,measured,relative_error,class,group,verdict,note,bound',
+            'f,0,rr,a,response_ns_p99,<,1100000000,999990126,-0.09,order,,miss,unfinished jobs of a,at least',
+            'f,0,piv,,stp/rr,=,2,1.04,-0.48,tight,,miss,,at most', '']))
+        (self.folder / 'summary.csv').write_text('\n'.join([
+            SUMMARY + ',understated', '0,piv,12.7,,11.7,,1.04,,4,9,40,,lower-bound,a|b', '0,rr,31.4,0.1,18,,0.1,,4,12,20,,lower-bound,', '']))
+        (self.folder / 'clients.csv').write_text('\n'.join([
+            CLIENTS + ',lower_bounds', '0,piv,a,24,,1000,1,39,0,lower-bound,ntt|response_ns_mean', '0,piv,b,1,,1000,1,1,0,lower-bound,', '']))
+        return results.read(self.folder)
+
+    def test_bounds_say_so(self):
+        found = self.bounded()
+        piv, rr = found.summary
+        self.assertEqual((piv.understated, rr.understated), (('a', 'b'), ()))
+        self.assertEqual([piv.bound(metric) for metric in ('antt', 'stp', 'dntt', 'utilisation', 'p99_response_ns')],
+                         ['at least', 'at most', 'rough', '', 'at least'])
+        self.assertEqual([rr.bound(metric) for metric in ('antt', 'p99_response_ns')], ['', 'at least'])
+        self.assertEqual([row.bounds for row in found.clients], [('ntt', 'response_ns_mean'), ()])
+        text = report.text(found)
+        self.assertRegex(text, r'\| piv +\| ≥ 12.70 +\| ~ 11.70 +\| ≤ 1.04 +\| 40 +\| a, b +\|')
+        self.assertRegex(text, r'\| rr +\| 31.40 ± 0.10 +\|')
+        self.assertIn('1 of 2 with bounds', text)
+        self.assertIn(r'$\leq$ 1.04', report.tex(found))
+
+    def test_published_times_have_a_unit_and_bounds_a_sign(self):
+        text = report.text(self.bounded())
+        self.assertRegex(text, r'\| < 1100 ms +\| ≥ 1000 ms +\| -9.0 % +\| order +\| miss +\|')
+        self.assertRegex(text, r'\| 2.00 +\| ≤ 1.04 +\| -48.0 % ')
+
     def test_the_command_prints_it(self):
         self.starving()
         code, printed, errors = finish(start('report.py', self.folder))

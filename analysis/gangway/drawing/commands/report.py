@@ -130,7 +130,7 @@ def _interval(measured):
 
 
 def _number(number):
-    return '-' if math.isnan(number) else f'{number:.0f}' if abs(number) >= 1000 else f'{number:.3g}' \
+    return '-' if math.isnan(number) else f'{number:.0f}' if abs(number) >= 999.5 else f'{number:.3g}' \
         if abs(number) >= 100 else f'{number:.2f}'
 
 
