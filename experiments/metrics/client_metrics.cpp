@@ -124,7 +124,7 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
         .meaning = "Runs in which it finished no job."},
        total(&Of::starved_runs)},
       {{.name = "lower_bounds", .label = "lower bounds", .unit = MetricUnit::text,
-        .meaning = "Means that unfinished jobs raise, separated by |: they are lower bounds."},
+        .meaning = "Means that count unfinished jobs with what is known of them, separated by |: they are lower bounds."},
        lower_bounds_of_means},
       {{.name = "slice_share", .label = "share of slices", .unit = MetricUnit::share,
         .meaning = "Its share of all launches while every client has a job; only if a policy moves memory."},

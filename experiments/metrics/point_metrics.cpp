@@ -167,7 +167,7 @@ std::list<PointMetric> of_jobs() {
         .meaning = "`p99_response_ns` if unfinished jobs never finished; empty: unbounded."},
        [](const PointSample& s) { return s.responses.most(0.99); }},
       {{.name = "understated", .label = "understated", .unit = MetricUnit::text,
-        .meaning = "Clients whose unfinished jobs raise their mean NTT, separated by |; then `antt` and `waiting_ns_mean` are lower bounds, `stp` is an upper one, and `dntt`, `jain` and `concurrency_efficiency` could be more or less."},
+        .meaning = "Clients whose unfinished jobs raise their mean NTT or are many, separated by |; then `antt` and `waiting_ns_mean` are lower bounds, `stp` is an upper one, and `dntt`, `jain` and `concurrency_efficiency` could be more or less."},
        understated_clients},
       {{.name = "evictions_by_gpu", .label = "evictions of each GPU", .unit = MetricUnit::text,
         .meaning = "Evictions per run on each of several GPUs, separated by |."},

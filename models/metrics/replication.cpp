@@ -7,17 +7,27 @@
 namespace gangway {
 namespace {
 
-// A job that the end of a run cuts off is no news; one that moves a mean by more than this share, up to which
-// values count as a tie (published.hpp), is.
-constexpr double kUnderstated = 0.05;
+// What the end of a run always cuts off is no news: a job, or a share that moves no mean by more than counts
+// as a tie (published.hpp).
+constexpr double kNoNews = 0.05;
 
-// The mean of `known` values of finished jobs, or its lower bound with the least values of all others.
-// Returns whether it is the latter.
-bool take_mean(double& mean, double sum, std::int64_t finished, double least, std::int64_t unfinished,
-               double tolerance) {
-  mean = sum / static_cast<double>(finished);
-  const double bound = (sum + least) / static_cast<double>(finished + unfinished);
-  if (!(bound > mean * (1 + tolerance))) return false;
+// Of one client.
+struct FinishedAndNot {
+  std::int64_t finished = 0, unfinished = 0, runs = 0;
+
+  // So many that means of those finished say little.
+  bool many() const {
+    return unfinished > runs &&
+           static_cast<double>(unfinished) > kNoNews * static_cast<double>(finished + unfinished);
+  }
+};
+
+// The mean of the values of finished jobs, `sum` in all, or its lower bound with the least values of all
+// others, `least` in all. Returns whether it is the latter.
+bool take_mean(double& mean, double sum, double least, const FinishedAndNot& jobs, double tolerance) {
+  mean = sum / static_cast<double>(jobs.finished);
+  const double bound = (sum + least) / static_cast<double>(jobs.finished + jobs.unfinished);
+  if (!jobs.many() && !(bound > mean * (1 + tolerance))) return false;
   mean = bound;
   return true;
 }
@@ -94,12 +104,12 @@ ClientAverages ReplicationMeter::averages(std::size_t client) const {
   if (sums.jobs == 0) return c;
   const auto n = static_cast<double>(sums.jobs);
   c.jobs = sums.jobs;
-  c.least_ntt = take_mean(c.ntt, sums.ntt, c.jobs, sums.unfinished.ntt, c.unfinished, kUnderstated);
-  c.least_response =
-      take_mean(c.response_ns, sums.response, c.jobs, sums.unfinished.age, c.unfinished, kUnderstated);
+  const FinishedAndNot jobs{c.jobs, c.unfinished, sums.runs + sums.starved_runs};
+  c.least_ntt = take_mean(c.ntt, sums.ntt, sums.unfinished.ntt, jobs, kNoNews);
+  c.least_response = take_mean(c.response_ns, sums.response, sums.unfinished.age, jobs, kNoNews);
   c.waiting_ns = sums.waiting / n;
   if (c.least_ntt || c.least_response)
-    c.least_waiting = take_mean(c.waiting_ns, sums.waiting, c.jobs, sums.unfinished.waited, c.unfinished, 0);
+    c.least_waiting = take_mean(c.waiting_ns, sums.waiting, sums.unfinished.waited, jobs, 0);
   c.evictions = static_cast<double>(sums.evictions) / n;
   c.standalone_ns = sums.standalone / n;
   const auto runs = static_cast<double>(sums.runs);

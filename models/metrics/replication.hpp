@@ -17,8 +17,9 @@ struct ClientPace {
   bool scheduled = false;     // releases do not wait for finishes, so it cannot be faster than they come
 };
 
-// Unfinished jobs are left out, unless counting each with what is known of it raises the mean by more than
-// 5 %: then the client is understated, and those means are lower bounds.
+// Unfinished jobs are left out, unless they are more than 5 % of its jobs and one a run, or counting each with
+// what is known of it raises the mean by more than 5 %: then each counts so, the client is understated, and
+// those means are lower bounds.
 struct ClientAverages {
   double ntt = 0;
   double response_ns = 0;

@@ -178,6 +178,27 @@ TEST_CASE("unfinished jobs count with their age where that raises a client's mea
     meter.run_over({});
     CHECK(meter.metrics().clients[1].ntt == Approx(1.06));
   }
+  SECTION("of many unfinished jobs it counts, too, that they are no older than others became") {
+    for (int more = 1; more < 30; ++more) job(1, 0, 10, true, 8);
+    job(1, 51, 60, false, 0);
+    SECTION("one a run is not many") {
+      meter.run_over({});
+      CHECK_FALSE(meter.metrics().clients[1].understated());
+    }
+    SECTION("nor are two of 42") {
+      job(1, 51, 60, false, 0);
+      for (int more = 0; more < 10; ++more) job(1, 0, 10, true, 8);
+      meter.run_over({});
+      CHECK_FALSE(meter.metrics().clients[1].understated());
+    }
+    SECTION("two of 32 are") {
+      job(1, 51, 60, false, 0);
+      meter.run_over({});
+      const ClientAverages b = meter.metrics().clients[1];
+      CHECK(b.understated());
+      CHECK(b.response_ns == Approx((30 * 10 + 2 * 9) / 32.0));
+    }
+  }
   SECTION("nothing is known of NTT where the time alone is unknown") {
     JobResult unknown;
     unknown.id.client = ClientId{1};

@@ -16,8 +16,8 @@ def text(found):
                      'over clients has a value.')
     understated = sum(bool(row.understated) for row in found.summary)
     if understated:
-        parts.append(f'{understated} of {len(found.summary)} with bounds: there unfinished jobs, counted with their age, raise the mean of the '
-                     'clients named. ≥: at least, ≤: at most, ~: more or less.')
+        parts.append(f'{understated} of {len(found.summary)} with bounds: there unfinished jobs of the clients named count with their '
+                     'age. ≥: at least, ≤: at most, ~: more or less.')
     if found.services:
         parts.append(markdown_table(*_services(found)))
     if found.published:
