@@ -155,7 +155,8 @@ struct Stage {
   std::vector<ClientPace> paces_alone() const {
     std::vector<ClientPace> paces;
     for (const Client& client : workload.clients)
-      paces.push_back({between_finishes(setup, client), client.repeat.is_scheduled()});
+      paces.push_back(
+          {between_finishes(setup, client), client.repeat.is_scheduled(), client.frames_in_flight});
     return paces;
   }
 

@@ -13,11 +13,11 @@ constexpr double kNoNews = 0.05;
 
 // Of one client.
 struct FinishedAndNot {
-  std::int64_t finished = 0, unfinished = 0, runs = 0;
+  std::int64_t finished = 0, unfinished = 0, usual = 0;  // the latter: unfinished whenever runs end
 
   // So many that means of those finished say little.
   bool many() const {
-    return unfinished > runs &&
+    return unfinished > usual &&
            static_cast<double>(unfinished) > kNoNews * static_cast<double>(finished + unfinished);
   }
 };
@@ -104,7 +104,7 @@ ClientAverages ReplicationMeter::averages(std::size_t client) const {
   if (sums.jobs == 0) return c;
   const auto n = static_cast<double>(sums.jobs);
   c.jobs = sums.jobs;
-  const FinishedAndNot jobs{c.jobs, c.unfinished, sums.runs + sums.starved_runs};
+  const FinishedAndNot jobs{c.jobs, c.unfinished, alone_[client].in_flight * (sums.runs + sums.starved_runs)};
   c.least_ntt = take_mean(c.ntt, sums.ntt, sums.unfinished.ntt, jobs, kNoNews);
   c.least_response = take_mean(c.response_ns, sums.response, sums.unfinished.age, jobs, kNoNews);
   c.waiting_ns = sums.waiting / n;

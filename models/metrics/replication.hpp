@@ -13,13 +13,14 @@ namespace gangway {
 
 // How a client's jobs come and end with nothing else on the machine.
 struct ClientPace {
-  Duration between_finishes;  // as fast as it can; with its pauses, if it has them after each job
-  bool scheduled = false;     // releases do not wait for finishes, so it cannot be faster than they come
+  Duration between_finishes;   // as fast as it can; with its pauses, if it has them after each job
+  bool scheduled = false;      // releases do not wait for finishes, so it cannot be faster than they come
+  std::int64_t in_flight = 1;  // jobs that it always has, if it is not
 };
 
-// Unfinished jobs are left out, unless they are more than 5 % of its jobs and one a run, or counting each with
-// what is known of it raises the mean by more than 5 %: then each counts so, the client is understated, and
-// those means are lower bounds.
+// Unfinished jobs are left out, unless they are more than 5 % of its jobs and than it always has, or counting
+// each with what is known of it raises the mean by more than 5 %: then each counts so, the client is
+// understated, and those means are lower bounds.
 struct ClientAverages {
   double ntt = 0;
   double response_ns = 0;

@@ -101,7 +101,7 @@ TEST_CASE("alone, a client with two frames in flight is no more efficient than o
   a.blocking = false;
   a.frames_in_flight = 2;
   const Played played = play(in_turn({a}, 60), "passthrough");
-  ReplicationMeter meter({{Duration{10'000}}}, false);
+  ReplicationMeter meter({{Duration{10'000}, false, 2}}, false);
   for (const JobResult& job : played.jobs) meter.job(job);
   meter.run_over(played.totals);
   // Five frames from 0 to 58, whose responses are 20, and one in 10.
