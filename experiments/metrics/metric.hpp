@@ -31,11 +31,11 @@ struct Metric {
   std::string label = {};  // in figures and tables; without unit for times
   MetricUnit unit = MetricUnit::ratio;
   Better better = Better::neither;
-  std::string meaning = {};  // what it is and how it is computed, in one sentence
-  std::string heading = {};  // for a narrow column; empty: the label
-  bool compared = false;     // `gangway compare` shows its error in predictions
-  bool tested = false;       // ... and tests it by default in comparisons of simulations
-  bool ranked = false;       // policies are ranked by it; no value if a client starves
+  std::string meaning = {};                     // what it is and how it is computed, in one sentence
+  std::string heading = {};                     // for a narrow column; empty: the label
+  bool compared = false;                        // `gangway compare` shows its error in predictions
+  bool tested = false;                          // ... and tests it by default in comparisons of simulations
+  bool ranked = false;                          // policies are ranked by it; no value if a client starves
   Certainty if_understated = Certainty::exact;  // what it is where a client is understated (ClientAverages)
 
   bool is_number() const { return unit != MetricUnit::text; }

@@ -61,8 +61,8 @@ struct PublishedValue {
 struct Verdict {
   std::optional<double> measured;
   Certainty certainty = Certainty::exact;  // what the real value is beside it
-  std::optional<double> relative_error;  // for `in`: from the nearer end, 0 inside
-  std::string verdict;                   // pass, miss, input, shown
+  std::optional<double> relative_error;    // for `in`: from the nearer end, 0 inside
+  std::string verdict;                     // pass, miss, input, shown
   // It holds of the measured value, but not of all that the real one could be.
   bool unproven = false;
 };
@@ -91,9 +91,9 @@ void refuse_repeated(const std::vector<PublishedValue>& values);
 // Ranking of two values: -1 below, 1 above, 0 if within 5% of each other (a tie).
 int ranking(double a, double b);
 
-// One verdict per value, in order. A value that is a bound passes only if all that it could be pass. tight: within 2%; moderate: within 10%; order: the values of a group rank
-// as printed, with ties within 5%; <, > and in: below, above or between; input: follows from inputs, so
-// neither met nor missed; open: shown only.
+// One verdict per value, in order. A value that is a bound passes only if all that it could be pass. tight:
+// within 2%; moderate: within 10%; order: the values of a group rank as printed, with ties within 5%; <, >
+// and in: below, above or between; input: follows from inputs, so neither met nor missed; open: shown only.
 std::vector<Verdict> judge(const std::vector<PublishedValue>& values, const Measured& measured);
 
 }  // namespace gangway
