@@ -44,17 +44,33 @@ TEST_CASE("a stream stands still once its launch has left, and goes on when that
   stage.submit(kA);
   stage.submit(kA);
   CHECK_FALSE(stage.held.stands_still(kA));
-  CHECK(stage.held.behind(kA) == 2);
+  CHECK(stage.held.behind(kA) == 4);  // an event and the wait for the launch, and two submissions
   stage.launches[{kA, 1}] = LaunchIs::left;
   CHECK(stage.held.stands_still(kA));
   stage.launch(kA, 2);  // behind the one that has left
   CHECK(stage.held.stands_still(kA));
   stage.launches[{kA, 1}] = LaunchIs::over;
   CHECK_FALSE(stage.held.stands_still(kA));
-  CHECK(stage.held.behind(kA) == 0);
+  CHECK(stage.held.behind(kA) == 2);
   stage.launches[{kA, 2}] = LaunchIs::over;
   CHECK_FALSE(stage.held.stands_still(kA));
   CHECK_FALSE(stage.held.is_held(kA));
+}
+
+TEST_CASE("nothing is held of a context that goes, and the marks of its waits are given back") {
+  HeldStage stage;
+  stage.launch(kA, 1);
+  stage.held.recorded(7, kA);
+  stage.submit(kB);
+  stage.held.waits(kB, 7, &stage.marks[0]);
+  CHECK(stage.held.is_held(kB));
+  stage.held.forget_all_of(kContext + 1);
+  CHECK(stage.held.is_held(kB));
+  stage.held.forget_all_of(kContext);
+  CHECK_FALSE(stage.held.is_held(kA));
+  CHECK_FALSE(stage.held.is_held(kB));
+  CHECK(stage.given_back == std::set<HeldWork::Mark>{&stage.marks[0]});
+  CHECK_FALSE(stage.held.held(7));
 }
 
 TEST_CASE("a stream that waits for an event behind a launch stands still when all before the wait is over") {
