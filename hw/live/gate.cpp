@@ -321,7 +321,8 @@ bool Gate::look_locked(ClientPage& page) {
     const std::optional<std::uint64_t> begun = returned(slot, page);
     const StreamName name{slot.stream.load(), slot.context.load()};
     // A query of the legacy stream fails a capture of a blocking one.
-    const bool ends = std::find(ending_.begin(), ending_.end(), slot.context.load()) != ending_.end();
+    const std::uint64_t its = slot.context.load();
+    const bool ends = its != 0 && std::find(ending_.begin(), ending_.end(), its) != ending_.end();
     const bool askable = name.handle != 0 && !name.per_thread() && !ends &&
                          (captures_.load() == 0 || (!name.legacy() && !driver_.capturing(name)));
     if (!begun || !askable || !driver_.idle(name)) {
@@ -394,15 +395,15 @@ void Gate::StreamEnd::gone() {
 }
 
 Gate::ContextEnd::ContextEnd(Gate& gate, std::uint64_t context) : gate_(gate), context_(context) {
-  for (;; sched_yield()) {
+  for (; context_ != 0; sched_yield()) {
     const std::lock_guard lock(gate.streams_mutex_);
     const auto free = std::find(gate.ending_.begin(), gate.ending_.end(), 0);
     if (free == gate.ending_.end()) continue;
     *free = context;
     place_ = static_cast<std::size_t>(free - gate.ending_.begin());
-    break;
+    gate.marks_.context_ends(context);
+    return;
   }
-  gate.marks_.context_ends(context);
 }
 
 void Gate::ContextEnd::gone() {
@@ -420,6 +421,7 @@ void Gate::ContextEnd::gone() {
 }
 
 Gate::ContextEnd::~ContextEnd() {
+  if (context_ == 0) return;
   gate_.marks_.context_ended(context_, gone_);
   const std::lock_guard lock(gate_.streams_mutex_);
   gate_.ending_[place_] = 0;

@@ -108,8 +108,9 @@ class Gate {
     Gate& gate_;
     std::uint64_t stream_;
   };
-  // Held around a call that may destroy a context. Meanwhile the driver is not asked about what belongs to
-  // it: the process would crash. The call may wait for other threads' submissions, so it holds no lock.
+  // Held around a call that may destroy a context (0: none). Meanwhile the driver is not asked about what
+  // belongs to it: the process would crash. The call may wait for other threads' submissions, so it holds no
+  // lock.
   class ContextEnd {
    public:
     ContextEnd(Gate& gate, std::uint64_t context);

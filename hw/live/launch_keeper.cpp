@@ -27,7 +27,7 @@ constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
 constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 // Until launches that may run, and do not end, are taken to wait for the thread, and how long that is known.
-constexpr std::int64_t kWaitsForOthers = 100'000'000, kWaitsForRoom = 100'000'000, kStuck = 1'000'000'000;
+constexpr std::int64_t kWaitsForOthers = 500'000'000, kWaitsForRoom = 300'000'000, kStuck = 1'000'000'000;
 // Places in the driver's queue behind a launch that is not over. The queue has some 1,000, and a thread that
 // waits for one in the driver would hold up the keeper. With much behind, launches take no form.
 constexpr std::uint64_t kMuchBehind = 384, kMostBehind = 960;

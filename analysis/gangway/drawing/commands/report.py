@@ -146,7 +146,8 @@ def markdown_table(head, rows):
     return '\n'.join([lines[0], '|' + '|'.join('-' * (width + 2) for width in widths) + '|', *lines[1:]])
 
 
-_TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}', '±': r'$\pm$', '≥': r'$\geq$', '≤': r'$\leq$', '<': r'$<$', '>': r'$>$',
+_TEX = {'\\': r'\textbackslash{}', '~': r'\textasciitilde{}', '^': r'\textasciicircum{}', '±': r'$\pm$', '≥': r'$\geq$',
+        '≤': r'$\leq$', '<': r'$<$', '>': r'$>$',
         **{letter: '\\' + letter for letter in '&%$#_{}'}}
 
 
