@@ -286,7 +286,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       return result;
     } else if constexpr (E == Event::stream_created || E == Event::context_created) {
       if (!gate.channel_opens()) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-      const live::LaunchKeeper::Alone alone(keeper());  // some wait for the device
+      const live::LaunchKeeper::Alone alone(keeper(), true);  // after many others it waits for the device
       const CUresult result = real(arguments...);
       const auto* made = std::get<0>(std::tie(arguments...));
       if (result != CUDA_SUCCESS || made == nullptr)
@@ -318,7 +318,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const bool loads =
           forms != nullptr &&
           (function == nullptr || forms->uses().first(function, context, FirstUses::Use::question));
-      const live::LaunchKeeper::Alone alone(loads ? keeper() : nullptr);
+      const live::LaunchKeeper::Alone alone(loads ? keeper() : nullptr, true);
       const CUresult result = real(arguments...);
       if (loads && function != nullptr) forms->uses().used(function, context, FirstUses::Use::question);
       return result;

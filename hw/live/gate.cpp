@@ -38,7 +38,7 @@ struct ThreadEnd {
     if (local.page != nullptr && own_stream != 0)
       for (std::uint32_t s = 0, n = local.page->streams_used(); s < n; ++s) {
         std::uint64_t its = own_stream;
-        local.page->stream[s].stream.compare_exchange_strong(its, Gate::kDestroyed);
+        local.page->stream[s].stream.compare_exchange_strong(its, its | Gate::kEnded);
       }
     local = {};
   }
@@ -105,7 +105,7 @@ StreamSlot* Gate::find(ClientPage& page, const StreamName& name) {
   return nullptr;
 }
 
-// Beyond kStreams, streams share the last slot.
+// Streams beyond kStreams - 1 share the last slot.
 StreamSlot* Gate::find_or_add(const StreamName& name) {
   const std::lock_guard lock(streams_mutex_);
   ClientPage& page = *page_.load();
@@ -116,7 +116,8 @@ StreamSlot* Gate::find_or_add(const StreamName& name) {
   for (std::uint32_t s = 0; s < used && free == nullptr; ++s) {
     StreamSlot& slot = page.stream[s];
     const std::uint64_t handle = slot.stream.load();
-    if (handle == 0 || (handle == kDestroyed && slot.outstanding() == 0)) free = &slot;
+    const bool ended = handle == kDestroyed || ((handle & kEnded) != 0 && StreamName{handle, 0}.per_thread());
+    if (handle == 0 || (ended && slot.outstanding() == 0)) free = &slot;
   }
   if (free == nullptr && used >= kStreams - 1) {
     last->stream.store(kShared);
@@ -240,7 +241,8 @@ void Gate::mark(const Pass& pass, const StreamName& stream, const ClientPage& pa
   if (shared) return marks_.put_one(stream, *pass.stream);
   std::optional<std::uint64_t> begun;
   while (!begun) begun = returned(*pass.stream, page);
-  marks_.put(stream, *pass.stream, *begun + 1);  // this one is inside, and submitted
+  // This one is inside, and submitted. Nobody else submits to a thread's own stream.
+  marks_.put(stream, *pass.stream, stream.per_thread() ? pass.stream->begun.load() : *begun + 1);
 }
 
 void Gate::open_first() {

@@ -138,10 +138,12 @@ class Gate {
   void forked();                                 // in the child, which is no client yet
   void ask_for_priority(std::int32_t priority);  // from the program's next job on
   const PermitPage& permit() const { return *permit_.load(); }
-  // Stand for streams that were destroyed with work outstanding, and for all beyond kStreams. The driver
-  // cannot be asked about them.
+  // Stand for streams that were destroyed with work outstanding, and for those without a slot of their own.
+  // The driver cannot be asked about them.
   static constexpr std::uint64_t kDestroyed = StreamName::kPerThread;
   static constexpr std::uint64_t kShared = kDestroyed | std::uint64_t{1} << 63;
+  // Set in the name of the own stream of a thread that has ended. Nobody submits to it any more.
+  static constexpr std::uint64_t kEnded = std::uint64_t{1} << 62;
   // --- Memory that leaves the device (memory/)
   void introduce();  // from now on there is a page()
   void ring() { source_.ring(); }
@@ -209,7 +211,7 @@ class Gate {
   std::mutex places_mutex_;
   std::mutex memory_mutex_;
   bool memory_away_ = false, open_when_here_ = false;
-  std::array<std::uint64_t, 64> ending_{};  // contexts that may be destroyed right now
+  std::array<std::uint64_t, kMostEnding> ending_{};  // contexts that may be destroyed right now
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
   std::atomic<std::int64_t> priority_{INT64_MIN};  // requested; INT64_MIN: none so far
   std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again

@@ -32,8 +32,8 @@ unsigned bucket(std::int64_t ns) {
 
 }  // namespace
 
-// The thread is marked inside, but waits for room outside. True: it is inside and counted, or nothing went on
-// for so long, or since another did so, that it goes on without room.
+// The thread is marked inside, but waits for room outside. True: it is inside and counted, with room, or
+// without because nothing has ended for long, or since another passed without.
 bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
   ClientPage& page = *page_.load();
   pass.limited = true;

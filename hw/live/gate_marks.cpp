@@ -8,18 +8,22 @@
 
 namespace gangway::live {
 
-void GateMarks::put(const StreamName& name, StreamSlot& slot, std::uint64_t begun) {
+bool GateMarks::put(const StreamName& name, StreamSlot& slot, std::uint64_t begun) {
   const std::lock_guard lock(mutex_);
   if (used_ == marks_.size()) look_locked();
   if (used_ == marks_.size()) thin();
-  if (used_ == marks_.size()) return;
+  if (used_ == marks_.size()) return false;
   Mark& m = marks_[used_];
-  const bool recorded = driver_.record(name, m.event);
+  if (!driver_.record(name, m.event)) {  // the event may be of another context than the stream
+    if (m.event != nullptr) driver_.destroy(m.event);
+    m = {};
+    return false;
+  }
   m.context = context_of(name, slot);
-  if (!recorded) return;
   m.slot = &slot;
   m.begun = begun;
   ++used_;
+  return true;
 }
 
 std::uint64_t GateMarks::context_of(const StreamName& name, const StreamSlot& slot) {
@@ -28,7 +32,10 @@ std::uint64_t GateMarks::context_of(const StreamName& name, const StreamSlot& sl
   return of_slot != 0 ? of_slot : driver_.context(name);
 }
 
-void GateMarks::put_one(const StreamName& name, StreamSlot& slot) { put(name, slot, 0); }
+// Without an event it counts as over: else it would be outstanding for ever.
+void GateMarks::put_one(const StreamName& name, StreamSlot& slot) {
+  if (!put(name, slot, 0)) slot.known.fetch_add(1);
+}
 
 void GateMarks::look() {
   const std::lock_guard lock(mutex_);
@@ -41,7 +48,7 @@ void GateMarks::look_locked() {
   std::size_t kept = 0;
   for (std::size_t m = 0; m < used_; ++m) {
     Mark& mark = marks_[m];
-    if (mark.slot != busy && !mark.ends && driver_.reached(mark.event, captures)) {
+    if (mark.slot != busy && !ends(mark) && driver_.reached(mark.event, captures)) {
       over(mark);
       continue;
     }
@@ -64,7 +71,7 @@ void GateMarks::thin() {
   const auto begin = marks_.begin(), end = begin + static_cast<std::ptrdiff_t>(used_);
   auto kept = end;
   for (auto mark = end; mark-- != begin;) {
-    const bool later = mark->begun != 0 && std::any_of(kept, end, [&](const Mark& other) {
+    const bool later = mark->begun != 0 && !ends(*mark) && std::any_of(kept, end, [&](const Mark& other) {
                          return other.slot == mark->slot && other.begun != 0;
                        });
     if (!later) std::iter_swap(--kept, mark);
@@ -73,40 +80,41 @@ void GateMarks::thin() {
   std::rotate(begin, kept, end);
 }
 
+bool GateMarks::ends(const Mark& mark) const {
+  return std::find(ending_.begin(), ending_.end(), mark.context) != ending_.end();
+}
+
 void GateMarks::context_ends(std::uint64_t context) {
   const std::lock_guard lock(mutex_);
-  for (std::size_t m = 0; m < marks_.size(); ++m) {
-    Mark& mark = marks_[m];
-    if (mark.event == nullptr || mark.context != context) continue;
-    mark.ends = m < used_;
-    if (mark.ends) continue;
-    driver_.destroy(mark.event);
-    mark = {};
+  *std::find(ending_.begin(), ending_.end(), 0) = context;
+  for (std::size_t m = used_; m < marks_.size(); ++m) {
+    if (marks_[m].event == nullptr || marks_[m].context != context) continue;
+    driver_.destroy(marks_[m].event);
+    marks_[m] = {};
   }
 }
 
 void GateMarks::context_ended(std::uint64_t context, bool gone) {
   const std::lock_guard lock(mutex_);
+  *std::find(ending_.begin(), ending_.end(), context) = 0;
   std::size_t kept = 0;
-  for (std::size_t m = 0; m < used_; ++m) {
-    Mark& mark = marks_[m];
-    const bool its = mark.context == context;
-    mark.ends = mark.ends && !its;
-    if (its && gone) {
-      over(mark);
-      mark = {};
+  for (std::size_t m = 0; gone && m < used_; ++m) {
+    if (marks_[m].context == context) {
+      over(marks_[m]);
+      marks_[m] = {};
       continue;
     }
-    if (kept != m) std::swap(marks_[kept], mark);
+    if (kept != m) std::swap(marks_[kept], marks_[m]);
     ++kept;
   }
-  used_ = kept;
+  if (gone) used_ = kept;
 }
 
 void GateMarks::forked() {
   new (&mutex_) std::mutex;
   marks_ = {};
   used_ = 0;
+  ending_ = {};
 }
 
 }  // namespace gangway::live

@@ -13,6 +13,8 @@
 
 namespace gangway::live {
 
+inline constexpr std::size_t kMostEnding = 64;  // contexts that end at the same time
+
 class GateMarks {
  public:
   // `captures`: the number in progress.
@@ -20,7 +22,8 @@ class GateMarks {
       : driver_(driver), captures_(captures) {}
 
   // Puts an event behind the stream's work. `begun`: submissions that are over once it is reached.
-  void put(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
+  // False: there is no such event.
+  bool put(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
   // Likewise in a slot of several streams: once the event is reached, one more submission is over.
   void put_one(const StreamName& name, StreamSlot& slot);
   void look();  // updates the client page
@@ -36,17 +39,18 @@ class GateMarks {
     std::uint64_t context = 0;  // of the event
     StreamSlot* slot = nullptr;
     std::uint64_t begun = 0;  // 0: one more
-    bool ends = false;        // its context may be destroyed right now
   };
   void look_locked();
   void thin();
   static void over(const Mark& mark);
+  bool ends(const Mark& mark) const;
   std::uint64_t context_of(const StreamName& name, const StreamSlot& slot);
   Driver& driver_;
   const std::atomic<std::uint32_t>& captures_;
   // One for each stream and some more. The first `used_`, oldest first.
   std::array<Mark, kStreams + std::size_t{2} * kMostInFlight> marks_;
   std::size_t used_ = 0;
+  std::array<std::uint64_t, kMostEnding> ending_{};  // contexts that may be destroyed right now
   std::mutex mutex_;
 };
 

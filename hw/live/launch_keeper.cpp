@@ -26,8 +26,8 @@ constexpr std::int64_t kAsleep = 20'000'000;                                    
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
 constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
-// Until launches that may run, and do not end, are taken to wait for the thread, and how long that is known.
-constexpr std::int64_t kWaitsForOthers = 500'000'000, kWaitsForRoom = 300'000'000, kStuck = 1'000'000'000;
+// ns without an end of a launch, while they may run, after which they are taken to wait for the thread.
+constexpr std::int64_t kWaitsForOthers = 500'000'000, kWaitsForRoom = 300'000'000;
 // Places in the driver's queue behind a launch that is not over. The queue has some 1,000, and a thread that
 // waits for one in the driver would hold up the keeper. With much behind, launches take no form.
 constexpr std::uint64_t kMuchBehind = 384, kMostBehind = 960;
@@ -92,29 +92,33 @@ void LaunchKeeper::submits(const StreamName& stream) {
   const StreamId its = id(stream);
   const std::uint64_t context = context_of(stream);
   const HeldWork::Kind how = kind(stream);
-  for (std::int64_t since = monotonic_ns(); any(); sleep_ns(kBetweenTries)) {
+  for (Standstill still; any(); sleep_ns(kBetweenTries)) {
     const std::uint64_t behind = held_.behind(its);
-    if (behind < kMuchBehind || (behind < kMostBehind && stuck(since, kWaitsForRoom))) break;
-    if (gate_.closed()) since = monotonic_ns();
+    if (behind < kMuchBehind || (behind < kMostBehind && stuck(still, kWaitsForRoom))) break;
   }
   await_queue(stream, context, [this] { return any(); });
   held_.submits(its, context, how);
 }
 
-// Launches that may run have not ended for long, or were lately found not to.
-bool LaunchKeeper::stuck(std::int64_t since, std::int64_t patience) {
+// Launches may run, and none has ended for long, or since that was last found.
+bool LaunchKeeper::stuck(Standstill& still, std::int64_t patience) {
   const std::int64_t now = monotonic_ns();
-  if (gate_.closed() || (now - since <= patience && now - stuck_.load() > kStuck)) return false;
-  stuck_.store(now);
+  const std::uint64_t ended = ended_.load();
+  const bool closed = gate_.closed();
+  if (closed || still.ended != ended) still = {now, ended};
+  if (closed) return false;
+  if (ended == ended_when_stuck_.load()) return true;
+  if (now - still.since <= patience) return false;
+  ended_when_stuck_.store(ended);
   return true;
 }
 
-bool LaunchKeeper::joins(std::int64_t since) {
+bool LaunchKeeper::joins(Standstill& still) {
   const std::lock_guard lock(mutex_);
   const bool all_new = std::all_of(books_.begin(), books_.end(), [](const auto& one) {
     return one.second->book == nullptr || one.second->book->all_are_new();
   });
-  if (leaving_ || !all_new || !stuck(since, kWaitsForOthers)) return false;
+  if (leaving_ || !all_new || !stuck(still, kWaitsForOthers)) return false;
   company_.fetch_add(1);
   return true;
 }
@@ -247,8 +251,8 @@ LaunchKeeper::Launching::~Launching() {
   if (allowed_) keeper_.launching_.fetch_sub(1);
 }
 
-LaunchKeeper::Alone::Alone(LaunchKeeper* keeper) : keeper_(keeper) {
-  if (keeper_ != nullptr && alone_here++ == 0) in_company_ = keeper_->come_alone();
+LaunchKeeper::Alone::Alone(LaunchKeeper* keeper, bool or_in_company) : keeper_(keeper) {
+  if (keeper_ != nullptr && alone_here++ == 0) in_company_ = keeper_->come_alone(or_in_company);
 }
 
 LaunchKeeper::Alone::~Alone() {
@@ -257,9 +261,9 @@ LaunchKeeper::Alone::~Alone() {
 }
 
 // Until launches are over, which the keeper sees: it looks often meanwhile. True: in company.
-bool LaunchKeeper::come_alone() {
+bool LaunchKeeper::come_alone(bool or_in_company) {
   const std::int64_t began = monotonic_ns();
-  std::int64_t since = began;
+  Standstill still;
   bool polite = true;
   const struct Awaited {
     explicit Awaited(std::atomic<std::uint32_t>& threads) : threads_(threads) { threads_.fetch_add(1); }
@@ -273,8 +277,8 @@ bool LaunchKeeper::come_alone() {
   };
   for (;; pause()) {
     if (polite && any()) {
-      const std::int64_t now = monotonic_ns();
-      if (now - began < kPolite && now - stuck_.load() > kStuck) continue;
+      const bool found_stuck = or_in_company && ended_.load() == ended_when_stuck_.load();
+      if (monotonic_ns() - began < kPolite && !found_stuck) continue;
       polite = false;
       alone_.fetch_add(1);
       continue;
@@ -285,8 +289,7 @@ bool LaunchKeeper::come_alone() {
       alone_.fetch_sub(1);
       continue;
     }
-    if (gate_.closed()) since = monotonic_ns();
-    if (launching_.load() == 0 && joins(since)) return true;
+    if (or_in_company && launching_.load() == 0 && joins(still)) return true;
   }
 }
 
@@ -386,7 +389,9 @@ bool LaunchKeeper::turn() {
       const std::uint64_t failures = its->book->failed_launches();
       if (page != nullptr && failures != its->failures)
         page->failed_launches.fetch_add(failures - std::exchange(its->failures, failures));
-      under_way_.fetch_sub(ended - std::exchange(its->ended, ended));
+      const std::uint64_t more = ended - std::exchange(its->ended, ended);
+      under_way_.fetch_sub(more);
+      ended_.fetch_add(more);
       if (page != nullptr && its->book->kernels_that_wait() != its->that_wait) tell_who_waits(*its, *page);
     }
     if (evicted > 0 && page != nullptr) departures_.left(*page, evicted, monotonic_ns());
@@ -440,7 +445,10 @@ bool LaunchKeeper::nothing_runs(ClientPage& page) {
     for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) {
       const StreamSlot& slot = page.stream[s];
       if (slot.outstanding() == 0) continue;
-      const StreamName name{slot.stream.load(), slot.context.load()};
+      const std::uint64_t handle = slot.stream.load();
+      // The name of a thread's own stream remains when the thread ends.
+      const bool per_thread = StreamName{handle, 0}.per_thread();
+      const StreamName name{per_thread ? handle & ~Gate::kEnded : handle, slot.context.load()};
       if (name.handle == Gate::kDestroyed) {
         some = some || !held_.forgotten_stand_still();
         continue;

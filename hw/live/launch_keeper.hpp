@@ -4,8 +4,8 @@
 //
 // Driver calls that wait for the device may block all other calls of the process, so that a launch that has
 // left could never continue. Therefore such a call is made alone: when no launch of a book is under way, and
-// while none begins. Launches may wait for what the calling thread does next, so that they never end. Then
-// the call is made in their company, and until it returns none is told to leave.
+// while none begins. Launches may wait for what the calling thread does next, so that they never end. Then a
+// call that seldom waits is made in their company, and until it returns none is told to leave.
 #pragma once
 
 #include <pthread.h>
@@ -67,10 +67,11 @@ class LaunchKeeper {
     LaunchKeeper& keeper_;
     bool allowed_ = false;
   };
-  // Held around a call that is made alone. Null: there are no books.
+  // Held around a call that is made alone. Null: there are no books. `or_in_company`: it seldom waits for the
+  // device.
   class Alone {
    public:
-    explicit Alone(LaunchKeeper* keeper);
+    explicit Alone(LaunchKeeper* keeper, bool or_in_company = false);
     ~Alone();
     Alone(const Alone&) = delete;
     Alone& operator=(const Alone&) = delete;
@@ -113,9 +114,13 @@ class LaunchKeeper {
   bool some_may_run();
   HeldWork::Kind kind(const StreamName& stream);
   std::uint64_t context_of(const StreamName& stream);
-  bool come_alone();
-  bool joins(std::int64_t since);
-  bool stuck(std::int64_t since, std::int64_t patience);
+  struct Standstill {
+    std::int64_t since = 0;
+    std::uint64_t ended = UINT64_MAX;  // launches, until then
+  };
+  bool come_alone(bool or_in_company);
+  bool joins(Standstill& still);
+  bool stuck(Standstill& still, std::int64_t patience);
   bool queue_for(const StreamName& stream, std::uint64_t context);
   void await_queue(const StreamName& stream, std::uint64_t context, const std::function<bool()>& needed);
 
@@ -143,10 +148,11 @@ class LaunchKeeper {
   std::atomic<std::uint64_t> under_way_{0};
   std::atomic<std::uint32_t> alone_{0}, launching_{0};
   std::atomic<std::uint32_t> company_{0};  // threads in the company of launches that may not be told to leave
-  std::atomic<std::int64_t> stuck_{0};     // when launches were last found not to end
-  std::atomic<std::uint32_t> awaited_{0};  // threads that wait for launches to be over
-  std::atomic<std::int64_t> crowded_{0};   // when a stream had to wait for a queue
-  std::atomic<bool> asleep_{false};        // the keeper, while nobody competes
+  std::atomic<std::uint64_t> ended_{0};    // launches
+  std::atomic<std::uint64_t> ended_when_stuck_{UINT64_MAX};  // when they were last found not to end
+  std::atomic<std::uint32_t> awaited_{0};                    // threads that wait for launches to be over
+  std::atomic<std::int64_t> crowded_{0};                     // when a stream had to wait for a queue
+  std::atomic<bool> asleep_{false};                          // the keeper, while nobody competes
   std::mutex wake_mutex_;
   std::condition_variable wake_;
 };

@@ -100,7 +100,7 @@ class LiveSession::Run {
     return needs_.has(Capability::native) ? Sharing::free : Sharing::granted;
   }
 
-  // The client's work of its latest span, for which the next client may not have waited.
+  // Nothing of the client's latest span is left. The next client may not have waited for that.
   static void is_gone(std::vector<GateSpan>& spans, Time at) {
     if (!spans.empty() && !spans.back().gone) spans.back().gone = at;
   }

@@ -15,7 +15,7 @@ namespace gangway::live {
 
 inline constexpr std::uint32_t kVersion = 14;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
-inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work
+inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work; the last slot is shared
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
 inline constexpr std::int32_t kMostPriority = 1000;

@@ -160,6 +160,10 @@ CUresult DriverPort::repeat_refused() {
   for (; !refused_.empty(); refused_.pop_front(), refused_since_ = 0) {
     const CUresult result = submit(own_, refused_.front());
     if (result == CUDA_SUCCESS) continue;
+    if (lost()) {
+      refused_.clear();
+      return result;
+    }
     if (refused_since_ == 0) refused_since_ = now();
     if (now() - refused_since_ > kMostRefused) {
       failed_ = true;
@@ -170,7 +174,10 @@ CUresult DriverPort::repeat_refused() {
   return CUDA_SUCCESS;
 }
 
-bool DriverPort::owes() { return repeat_refused() != CUDA_SUCCESS; }
+bool DriverPort::owes() {
+  repeat_refused();
+  return !refused_.empty();
+}
 
 CUevent DriverPort::event() {
   CUevent made = nullptr;

@@ -18,6 +18,7 @@ class DriverOfContexts : public testing::FakeDriver {
   std::uint64_t context(const StreamName& stream) override { return stream.handle / 1000; }
   bool record(const StreamName& stream, Event& event) override {
     if (event != nullptr) use(event);
+    if (refuses) return false;
     if (!FakeDriver::record(stream, event)) return false;
     of_[event] = stream.context != 0 ? stream.context : context(stream);
     return true;
@@ -31,6 +32,7 @@ class DriverOfContexts : public testing::FakeDriver {
       if (its == context) gone_.insert(event);
   }
   int crashes = 0;
+  bool refuses = false;  // to record events
 
  private:
   void use(Event event) { crashes += gone_.count(event) != 0 ? 1 : 0; }
@@ -141,6 +143,40 @@ TEST_CASE("A context that stays after all keeps its marks") {
     CHECK(it.outstanding() == 3);
   }
   CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("A context may be released twice at once, and go with the later one") {
+  MarkedStage it;
+  const StreamName own = StreamName::of_this_thread(1);
+  it.submit(own);
+  Gate::ContextEnd later(it.gate, 1);
+  { const Gate::ContextEnd stays(it.gate, 1); }
+  it.driver.end(1);
+  CHECK(it.outstanding() == 1);
+  later.gone();
+  CHECK(it.driver.crashes == 0);
+}
+
+TEST_CASE("What a thread leaves behind is outstanding until it is over") {
+  MarkedStage it;
+  StreamName own;
+  std::thread([&] {
+    own = StreamName::of_this_thread(1);
+    it.submit(own);
+  }).join();
+  CHECK(it.outstanding() == 1);
+  // Its name remains, so that its kernels can be found to have left.
+  CHECK(it.gate.page()->stream[0].stream.load() == (own.handle | Gate::kEnded));
+  it.driver.finish(own);
+  CHECK(it.outstanding() == 0);
+}
+
+TEST_CASE("A submission to the shared slot that gets no event does not stay outstanding") {
+  MarkedStage it;
+  for (std::uint64_t n = 0; n < kStreams - 1; ++n) it.submit({10'000 + n, 0});
+  it.driver.refuses = true;
+  it.submit({5'000, 0});
+  CHECK(it.outstanding() == kStreams - 1);
 }
 
 TEST_CASE("A context that goes ends what is outstanding in the shared slot, of its own streams only") {
