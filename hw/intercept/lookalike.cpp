@@ -145,13 +145,13 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       // A capture in another thread can forbid to load a kernel, and to ask for one: this may be a first
       // launch.
       if (gate.captures()) {
-        const live::LaunchKeeper::Alone alone(kept() ? keeper() : nullptr);
+        const live::LaunchKeeper::Alone alone(kept() ? keeper() : nullptr, true);
         return as_it_is();
       }
       const std::uint64_t context = driver.current_context();
       const bool first = forms->uses().first(function, context, FirstUses::Use::launch);
       if (first || (kept() && forms->uses().needs_much_local(function))) {
-        const live::LaunchKeeper::Alone alone(keeper());
+        const live::LaunchKeeper::Alone alone(keeper(), true);
         if (first) forms->first_launch(function, kernel.get());
         const CUresult result = as_it_is();
         if (first) forms->uses().used(function, context, FirstUses::Use::launch);

@@ -232,6 +232,14 @@ bool LaunchBook::all_are_new() const {
   });
 }
 
+bool LaunchBook::some_are_told() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(streams_.begin(), streams_.end(), [](const auto& one) {
+    const std::deque<Entry>& entries = one.second.entries;
+    return std::any_of(entries.begin(), entries.end(), [](const Entry& entry) { return entry.flagged; });
+  });
+}
+
 LaunchBook::Away LaunchBook::away() const {
   const std::lock_guard lock(mutex_);
   Away found;

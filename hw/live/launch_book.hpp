@@ -155,8 +155,9 @@ class LaunchBook {
   void step();
 
   bool any() const { return live_.load() != 0; }
-  // Whether no launch has left, or been launched again.
+  // Whether no launch has left, or been launched again; and whether some were told to leave.
   bool all_are_new() const;
+  bool some_are_told() const;
 
   // The sliced launch whose turn it is, until it is over: the first one that a stream was seen to reach.
   // None: there is no such launch.

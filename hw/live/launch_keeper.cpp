@@ -27,7 +27,8 @@ constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone
 constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 // ns without an end of a launch, while they may run, after which they are taken to wait for the thread.
-constexpr std::int64_t kWaitsForOthers = 500'000'000, kWaitsForRoom = 300'000'000;
+constexpr std::int64_t kWaitsForOthers = 500'000'000, kWaitsForTold = 2'000'000'000,
+                       kWaitsForRoom = 300'000'000;
 // Places in the driver's queue behind a launch that is not over. The queue has some 1,000, and a thread that
 // waits for one in the driver would hold up the keeper. With much behind, launches take no form.
 constexpr std::uint64_t kMuchBehind = 384, kMostBehind = 960;
@@ -113,12 +114,16 @@ bool LaunchKeeper::stuck(Standstill& still, std::int64_t patience) {
   return true;
 }
 
+// Launches that were told to leave, and have not begun, will need the keeper soon after they begin.
 bool LaunchKeeper::joins(Standstill& still) {
   const std::lock_guard lock(mutex_);
-  const bool all_new = std::all_of(books_.begin(), books_.end(), [](const auto& one) {
-    return one.second->book == nullptr || one.second->book->all_are_new();
-  });
-  if (leaving_ || !all_new || !stuck(still, kWaitsForOthers)) return false;
+  bool all_new = true, told = false;
+  for (const auto& [context, its] : books_) {
+    if (its->book == nullptr) continue;
+    all_new = all_new && its->book->all_are_new();
+    told = told || its->book->some_are_told();
+  }
+  if (leaving_ || !all_new || !stuck(still, told ? kWaitsForTold : kWaitsForOthers)) return false;
   company_.fetch_add(1);
   return true;
 }
