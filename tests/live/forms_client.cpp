@@ -486,6 +486,13 @@ const char* const kOtherWork = R"(.version 8.0
   ret;
 })";
 
+// Whether each word is what `work` and then `tally` make of it.
+bool tallied(const std::vector<std::uint32_t>& out, std::uint32_t number, std::uint32_t rounds) {
+  for (std::uint32_t i = 0; i < out.size(); ++i)
+    if (out[i] != worked(i, number, rounds) + 1) return std::printf("round %u: word %u\n", number, i), false;
+  return true;
+}
+
 // Contexts that come and go with their modules, so that one kernel's handle becomes another's.
 int contexts(const Gpu& gpu, int count) {
   const std::uint32_t blocks = 48;
@@ -510,8 +517,7 @@ int contexts(const Gpu& gpu, int count) {
       launch(tally, stream, blocks, {&p});
       NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
       NEED(cuStreamSynchronize(stream));
-      for (std::uint32_t i = 0; i < out.size(); ++i)
-        if (out[i] != worked(i, number, rounds) + 1) return std::printf("round %d: word %u\n", round, i), 1;
+      if (!tallied(out, number, rounds)) return 1;
     }
     all = all * 31 + sum(out);
     NEED(cuCtxDestroy(context));
@@ -596,8 +602,7 @@ int resets(Gpu& gpu, int count) {
       }
       NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
       NEED(cuStreamSynchronize(stream));
-      for (std::uint32_t i = 0; i < out.size(); ++i)
-        if (out[i] != worked(i, number, rounds) + 1) return std::printf("round %d: word %u\n", round, i), 1;
+      if (!tallied(out, number, rounds)) return 1;
     }
     all = all * 31 + sum(out);
     NEED(cuDevicePrimaryCtxReset(0));
