@@ -81,7 +81,7 @@ void GateMarks::thin() {
 }
 
 bool GateMarks::ends(const Mark& mark) const {
-  return std::find(ending_.begin(), ending_.end(), mark.context) != ending_.end();
+  return mark.context != 0 && std::find(ending_.begin(), ending_.end(), mark.context) != ending_.end();
 }
 
 void GateMarks::context_ends(std::uint64_t context) {
