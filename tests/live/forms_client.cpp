@@ -396,7 +396,8 @@ int told(int count) {
   NEED(cuMemAlloc(&p, kStreams * 4));
   NEED(cuMemAlloc(&words, kStreams * 4));
   for (int round = 1; round <= count; ++round) {
-    NEED(cuMemsetD32(words, 0, kStreams));
+    NEED(cuMemsetD32Async(words, 0, kStreams, tells));  // cuMemsetD32 could come after what is told
+    NEED(cuStreamSynchronize(tells));
     for (std::uint32_t s = 0; s < kStreams; ++s) {
       CUdeviceptr found = p + s * 4, word = words + s * 4;
       launch(await_told, streams[s], 1, {&found, &word});
