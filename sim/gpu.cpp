@@ -29,18 +29,22 @@ BlockCount block_tasks_in(Duration work, const RunningKernel& kernel, const Comm
   return {mul_div_floor(work.ns, kernel.block_tasks.count, even.ns)};
 }
 
-// Of those whose orders were nearest to `at`, after the first block's start.
+// Of those whose orders were nearest to `at`, after the first block's start; of equally near ones, of the
+// first in the list.
 const MeasuredEviction& like(const MeasuredLaunches& measured, Duration at, double drawn) {
   const auto& all = measured.evictions;
-  const auto later = std::lower_bound(all.begin(), all.end(), at,
-                                      [](const MeasuredEviction& e, Duration d) { return e.ordered < d; });
+  const auto before = [](const MeasuredEviction& e, Duration d) { return e.ordered < d; };
+  const auto later = std::lower_bound(all.begin(), all.end(), at, before);
   auto first = later, last = later;
   while (last - first < measured.near)
     if (last == all.end() || (first != all.begin() && at - (first - 1)->ordered <= last->ordered - at))
       --first;
     else
       ++last;
-  return *(first + static_cast<std::ptrdiff_t>(drawn * static_cast<double>(measured.near)));
+  // Of the earliest of these, others may stand before them that are as near.
+  const auto alike = std::lower_bound(all.begin(), first, first->ordered, before);
+  const auto number = static_cast<std::ptrdiff_t>(drawn * static_cast<double>(measured.near));
+  return (first + number)->ordered == first->ordered ? *(alike + number) : *(first + number);
 }
 
 }  // namespace

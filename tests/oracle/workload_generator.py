@@ -278,7 +278,7 @@ class Case:
         Slices of less than a wave each take as long as one.
         """
         costs = self.model.mechanism
-        drain = max(k.see + k.drain for client in self.model.clients for k in client.kernels)
+        drain = max(k.see + k.drain + costs.claims(k, k.tasks) for client in self.model.clients for k in client.kernels)
         waits = sum(c.arrive + c.jobs * (c.alone("transformed") + (c.period or c.think)) for c in self.model.clients)
         gap = quantity(self.workload.get("arrivals", {}).get("gap", "0 ns")) * len(self.model.clients)
         return times * self.work + waits + gap + 3000 * (costs.launch + costs.report + drain + LEAST_LENGTH)

@@ -1,6 +1,9 @@
 // What files say of launches as they were measured, worked out by hand from sim/README.md ("As measured").
 // Times in ns; on the small device a launch takes 10, a flag is seen after 2, notice and pending work are 1
 // and 4.
+#include <set>
+#include <string>
+
 #include "tests/catch.hpp"
 #include "tests/scenario.hpp"
 
@@ -88,6 +91,27 @@ TEST_CASE("as measured: an eviction is like the one whose order was nearest") {
   CHECK(line(80) == "81 A gone 70");  // 70: as at 60
   CHECK(line(2) == "10 A gone 0");    // the flag is up when the blocks start
   CHECK(line(9) == "14 A gone 1");    // ordered before the first block, seen after it: as at the start
+}
+
+TEST_CASE("as measured: of evictions that were ordered at the same time, the first in the list") {
+  const std::vector<MeasuredEviction> known{like(10, 15, 12), like(10, 16, 12), like(10, 17, 12),
+                                            like(30, 50, 44), like(30, 51, 44)};
+  const auto line = [&](std::int64_t arrives, std::int64_t near, std::uint32_t permutation) {
+    const Client a = measured(client("A", 0, 100), evicted(known, near));
+    return play({{a, client("B", arrives, 1)}}, "srt", {7, 0, permutation}).lines[3];
+  };
+  CHECK(line(22, 1, 0) == "27 A gone 14");  // 12 after the first block: gone 5 later
+  CHECK(line(30, 1, 0) == "35 A gone 22");  // 20: as near to all five
+  CHECK(line(20, 1, 0) == "25 A gone 12");
+  CHECK(line(40, 1, 0) == "60 A gone 44");
+  // Of two: at 29, 5 or 6 later; at 31, 20 or 21.
+  std::set<std::string> early, late;
+  for (std::uint32_t permutation = 0; permutation < 50; ++permutation) {
+    early.insert(line(29, 2, permutation));
+    late.insert(line(31, 2, permutation));
+  }
+  CHECK(early == std::set<std::string>{"34 A gone 21", "35 A gone 21"});
+  CHECK(late == std::set<std::string>{"51 A gone 35", "52 A gone 35"});
 }
 
 TEST_CASE("as measured: what is all claimed before the flag is seen completes") {
