@@ -41,11 +41,26 @@ BesideCopies read_beside_copies(const Field& field) {
   return beside;
 }
 
+std::vector<AfterIdle> read_after_idle(const Field& field) {
+  std::vector<AfterIdle> all;
+  for (const Field& item : field.items()) {
+    const auto pair = item.items();
+    if (pair.size() != 2)
+      item.fail(fmt::format("{} values", pair.size()), "[idle time, additional time of a launch]");
+    all.push_back({pair[0].duration(), pair[1].duration()});
+    const Duration before = all.size() > 1 ? all[all.size() - 2].idle : Duration{};
+    if (all.back().idle <= before) pair[0].fail(to_text(all.back().idle), "more than " + to_text(before));
+  }
+  if (all.empty()) field.fail("an empty list", "at least one [idle time, additional time of a launch]");
+  return all;
+}
+
 CommandCosts read_commands(const Field& field) {
   Mapping m = field.mapping();
   CommandCosts costs{m.need("launch").duration(), m.need("evict").duration(), m.need("notice").duration(),
                      m.need("pending_work").duration()};
   if (auto beside = m.maybe("beside_copies")) costs.beside_copies = read_beside_copies(*beside);
+  if (auto after = m.maybe("after_idle")) costs.after_idle = read_after_idle(*after);
   m.finish();
   return costs;
 }
@@ -159,6 +174,19 @@ void read_arbitration(Mapping& m, Device& device) {
 }
 
 }  // namespace
+
+Duration CommandCosts::longer_after(Duration idle) const {
+  __extension__ using Wide = __int128;
+  AfterIdle before;
+  for (const AfterIdle& next : after_idle) {
+    if (idle < next.idle)
+      return {static_cast<std::int64_t>(
+          (Wide{before.longer.ns} * (next.idle - idle).ns + Wide{next.longer.ns} * (idle - before.idle).ns) /
+          (next.idle - before.idle).ns)};
+    before = next;
+  }
+  return before.longer;
+}
 
 BlockNeeds needs_of(const Device& device, const Kernel& kernel) {
   const std::int64_t warps = (kernel.threads() + device.sm.warp - 1) / device.sm.warp;

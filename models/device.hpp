@@ -33,6 +33,11 @@ struct BesideCopies {
   bool reads_wait = false;  // pending work is read when the copy to the host is over
 };
 
+// How much longer a launch takes after nothing was on its GPU for so long.
+struct AfterIdle {
+  Duration idle, longer;
+};
+
 // Delays of the scheduler's commands (FRS paper, II and III-B).
 struct CommandCosts {
   Duration launch;        // from the order to the first block
@@ -40,6 +45,11 @@ struct CommandCosts {
   Duration notice;        // from the last block's end until the scheduler has seen it
   Duration pending_work;  // reading the task counter
   BesideCopies beside_copies = {};
+  std::vector<AfterIdle> after_idle = {};  // by increasing idle time; none: that makes no difference
+
+  // By which a launch takes longer after `idle`: linear between the given times and from 0 to the first of
+  // them, constant after the last; rounded down.
+  Duration longer_after(Duration idle) const;
 };
 
 // What reading an eviction flag costs (EffiSha, 6.3).

@@ -34,6 +34,8 @@ struct CommandDelays {
   const MeasuredLaunches* measured = nullptr;
   double scale = 1;  // scales a measured eviction's delay and the work done meanwhile
 
+  bool ideal = false;  // commands take no time beside copies and after idle times either
+
   Duration claims(std::int64_t blocks) const { return {mul_div_ceil(blocks, claim_ps, 1000)}; }
 };
 

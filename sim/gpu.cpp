@@ -7,6 +7,10 @@ namespace {
 
 std::int64_t waves(BlockCount blocks, std::int64_t wave) { return (blocks.count + wave - 1) / wave; }
 
+Duration wave_of(Duration work, const RunningKernel& kernel, std::int64_t wave) {
+  return {mul_div_ceil(1, work.ns, waves(kernel.block_tasks, wave))};
+}
+
 // Of the kernel's time, what launches take however few their block-tasks.
 Duration of_each(const RunningKernel& kernel, const CommandDelays& delays) {
   return delays.measured != nullptr ? std::min(delays.measured->each, kernel.time) : Duration{};
@@ -14,9 +18,10 @@ Duration of_each(const RunningKernel& kernel, const CommandDelays& delays) {
 
 Duration busy_time(const RunningKernel& kernel, BlockRange range, const CommandDelays& delays) {
   const BlockCount tasks = range.last - range.first;
-  if (delays.wave > 0)
-    return {mul_div_floor(waves(tasks, delays.wave), wave_length(kernel, delays.wave).ns, 1)};
   const Duration each = of_each(kernel, delays), even = kernel.time - each;
+  if (delays.wave > 0)
+    return each +
+           Duration{mul_div_floor(waves(tasks, delays.wave), wave_of(even, kernel, delays.wave).ns, 1)};
   if (const std::int64_t together = delays.measured != nullptr ? delays.measured->in_step : 0; together > 0)
     return each +
            Duration{mul_div_ceil(waves(tasks, together), even.ns, waves(kernel.block_tasks, together))};
@@ -50,7 +55,7 @@ const MeasuredEviction& like(const MeasuredLaunches& measured, Duration at, doub
 }  // namespace
 
 Duration wave_length(const RunningKernel& kernel, std::int64_t wave) {
-  return {mul_div_ceil(1, kernel.time.ns, waves(kernel.block_tasks, wave))};
+  return wave_of(kernel.time, kernel, wave);
 }
 
 const Gpu::ResidentLaunch& Gpu::launch(const Launch& launch, const CommandDelays& delays, Duration wait) {

@@ -37,6 +37,7 @@ SimulatedWorld::SimulatedWorld(const WorldSetup& setup)
     share = share || client.native;
   }
   ran_on_ = copies_in_on_;
+  idle_since_.resize(gpus_.size());
   reads_wait_.resize(gpus_.size());
   if (share) share_device(false);
 }
@@ -55,6 +56,7 @@ void SimulatedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<
   moves_memory_ = policy.needs().has(Capability::memory);
   for (Gpu& gpu : gpus_) gpu.reset();
   seed_ = seed;
+  idle_since_.assign(gpus_.size(), Time{});
   reads_wait_.assign(gpus_.size(), false);
   moves_.reset();
   copies_.reset();
@@ -166,6 +168,7 @@ void SimulatedWorld::copied(std::uint32_t index, std::uint64_t event) {
   const CopyDirection direction = copies_.direction_of(index);
   const DeviceId gpu = copies_.gpu_of(index);
   const ClientId client = copy.job.client;
+  idle_since_[gpu.index] = now_;
   if (direction == CopyDirection::to_host && reads_wait_[gpu.index]) {
     reads_wait_[gpu.index] = false;
     read_pending_work(gpu.index);
@@ -227,7 +230,7 @@ void SimulatedWorld::place(const Launch& launch) {
       now_, kernel.job, kernel.index,
       setup_.workload.clients[kernel.job.client.index].kernels[kernel.index].host_work, delays.host_wait);
   Gpu& gpu = gpus_[launch.gpu.index];
-  const Duration wait = host_wait + beside_copies(launch.gpu, setup_.device.commands.beside_copies.launch);
+  const Duration wait = host_wait + longer_launch(launch.gpu, delays);
   const Gpu::ResidentLaunch& resident = gpu.launch(launch, delays, wait);
   push(resident.started, kStart, launch.gpu.index);
   if (device_)
@@ -239,17 +242,23 @@ void SimulatedWorld::place(const Launch& launch) {
 void SimulatedWorld::displace(const Launch& launch) {
   Gpu& gpu = gpus_[launch.gpu.index];
   const CommandDelays& delays = *gpu.resident().delays;
-  const Time sent = now_ + beside_copies(launch.gpu, setup_.device.commands.beside_copies.evict);
+  const bool delayed = !delays.ideal && copies(launch.gpu);
+  const Time sent = now_ + (delayed ? setup_.device.commands.beside_copies.evict : Duration{});
   if (device_ && delays.wave == 0)
     device_->evict(push(sent + delays.seen, kFlagSeen));
   else if (gpu.evict(sent, drawn_for(launch)))
     gone_events_[launch.gpu.index] = push(gpu.resident().gone, kGone, launch.gpu.index);
 }
 
-Duration SimulatedWorld::beside_copies(DeviceId gpu, Duration longer) const {
-  const bool copies =
-      copies_.copies(gpu, CopyDirection::to_device) || copies_.copies(gpu, CopyDirection::to_host);
-  return copies ? longer : Duration{};
+bool SimulatedWorld::copies(DeviceId gpu) const {
+  return copies_.copies(gpu, CopyDirection::to_device) || copies_.copies(gpu, CopyDirection::to_host);
+}
+
+Duration SimulatedWorld::longer_launch(DeviceId gpu, const CommandDelays& delays) const {
+  const CommandCosts& costs = setup_.device.commands;
+  if (delays.ideal) return {};
+  if (copies(gpu)) return costs.beside_copies.launch;
+  return device_ ? Duration{} : costs.longer_after(now_ - idle_since_[gpu.index]);
 }
 
 // The same under every policy that evicts the job there.
@@ -278,6 +287,7 @@ void SimulatedWorld::last_block_ends(std::uint32_t gpu, std::uint64_t event) {
 
 void SimulatedWorld::gone(std::uint32_t gpu) {
   const Gpu::ResidentLaunch& resident = gpus_[gpu].resident();
+  idle_since_[gpu] = now_;
   jobs_.ended(DeviceId{gpu}, now_, resident.done - resident.launch->range.first);
   if (resident.delays->pending_work.ns > 0 && setup_.device.commands.beside_copies.reads_wait &&
       copies_.copies(DeviceId{gpu}, CopyDirection::to_host))

@@ -114,12 +114,14 @@ class SimulatedWorld final : public EventWorld, private JobStage, private Device
   void report(std::uint32_t gpu);
   void flag_seen(std::uint64_t event);
   double drawn_for(const Launch& launch) const;
-  // The additional time of a command now: `longer` if the GPU is copying, else 0.
-  Duration beside_copies(DeviceId gpu, Duration longer) const;
+  bool copies(DeviceId gpu) const;  // whether it does, now
+  // The additional time of a launch now, beside copies or after an idle time.
+  Duration longer_launch(DeviceId gpu, const CommandDelays& delays) const;
   void share_device(bool all_native);
   bool is_native(ClientId client) const { return device_ && device_->is_native(client); }
 
   RunSeed seed_;
+  std::vector<Time> idle_since_;  // by GPU: the latest end of a launch or copy
   std::vector<bool> reads_wait_;  // by GPU: its report comes when the copy to the host is over
   std::vector<std::vector<CommandDelays>> delays_;  // by client and kernel
   HostThreads hosts_;

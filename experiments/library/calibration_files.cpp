@@ -56,6 +56,10 @@ std::string device_text(const Calibration& c, const std::string& name, const std
   commands.put("beside_copies", yaml_mapping({{"launch", to_text(beside.launch)},
                                               {"evict", to_text(beside.evict)},
                                               {"reads_wait", beside.reads_wait ? "true" : "false"}}));
+  std::vector<Node> after_idle;
+  for (const AfterIdle& after : d.commands.after_idle)
+    after_idle.push_back(yaml_list({yaml_text(to_text(after.idle)), yaml_text(to_text(after.longer))}));
+  if (!after_idle.empty()) commands.put("after_idle", yaml_list(std::move(after_idle)));
   root.put("commands", std::move(commands));
   if (c.device.polls)
     root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));

@@ -62,6 +62,7 @@ CalibrationPlan usual_plan(std::vector<Client> clients, const RealDeviceEntry& d
   CalibrationPlan plan;
   plan.clients = std::move(clients);
   plan.lengths = {2_us, 5_us, 10_us, 20_us, 50_us, 100_us, 200_us};
+  plan.idle = {100_us, 300_us, 1_ms, 3_ms, 10_ms, 30_ms, 100_ms};
   for (const std::string& name : mechanisms_of(device)) {
     if (Mechanisms::named(name, "calibration", "mechanism").needs != PreemptionLevel::block_task) continue;
     const RealMechanismEntry& half = RealMechanisms::named(name, "calibration", "mechanism");
@@ -96,6 +97,8 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
     }
     fit_evictions(c, mechanism);
     if (mechanism != plan.mechanisms.front()) continue;
+    progress("launches after idle times");
+    measure_after_idle(bench, plan, {0, 0});
     progress("copies");
     measure_copies(bench, plan, "copy h2d", CopyDirection::to_device);
     measure_copies(bench, plan, "copy d2h", CopyDirection::to_host);
@@ -125,6 +128,7 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   c.device.h2d = fit_copies(c, "copy h2d");
   c.device.d2h = fit_copies(c, "copy d2h");
   c.device.h2d.both_ways = speed_both_ways(c, "copy h2d both ways", c.device.h2d);
+  c.device.commands.after_idle = launches_after_idle(c, mechanism);
   c.device.commands.beside_copies = commands_beside_copies(c, mechanism);
   c.device.d2h.both_ways = speed_both_ways(c, "copy d2h both ways", c.device.d2h);
   describe_kernels(c, mechanism, c.device.commands.evict);

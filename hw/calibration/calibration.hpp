@@ -74,12 +74,14 @@ struct CalibrationPlan {
   std::vector<std::string> mechanisms;  // at least one; files describe the first
   std::vector<Duration> lengths;        // nominal block-task lengths for eviction delays
   int most = 60;                        // readings of a kernel's time, unless settled earlier
-  int launches = 24;       // of each kernel, after another kernel: whole launches, and launches of the rest
-  int evictions = 120;     // of each kernel, at moments spread over its time
-  int beside_copies = 4;   // launches of each kernel, in each direction
-  int commands = 300;      // launches and evictions of throttle kernels
-  int polls = 15;          // per number of blocks and of pieces of work
-  double settled = 0.003;  // stop when half the median's interval is below this share of it
+  int launches = 24;      // of each kernel, after another kernel: whole launches, and launches of the rest
+  int evictions = 120;    // of each kernel, at moments spread over its time
+  int beside_copies = 4;  // launches of each kernel, in each direction
+  int commands = 300;     // launches and evictions of throttle kernels
+  std::vector<Duration> idle;  // for which nothing is on the device before a launch, increasing
+  int after_idle = 15;         // launches after each of these
+  int polls = 15;              // per number of blocks and of pieces of work
+  double settled = 0.003;      // stop when half the median's interval is below this share of it
   Duration warm_up{500'000'000};
   std::int64_t largest_copy = 256 << 20;  // bytes
   std::uint64_t seed = 1;

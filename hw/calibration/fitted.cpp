@@ -89,6 +89,16 @@ BesideCopies commands_beside_copies(const Calibration& c, const std::string& mec
   return found;
 }
 
+std::vector<AfterIdle> launches_after_idle(const Calibration& c, const std::string& mechanism) {
+  std::map<std::int64_t, std::vector<double>> by_idle;
+  for (const Reading& r : c.readings)
+    if (r.quantity == kLaunchAfterIdle && r.mechanism == mechanism) by_idle[r.parameter].push_back(r.value);
+  const double usual = by_idle.empty() ? 0 : median_of(c, "launch", mechanism, "");
+  std::vector<AfterIdle> all;
+  for (const auto& [idle, launches] : by_idle) all.push_back({{idle}, rounded(median(launches) - usual)});
+  return all;
+}
+
 double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
                  const std::string& kernel) {
   return median(values(c, quantity, mechanism, kernel));

@@ -21,6 +21,10 @@ double speed_both_ways(const Calibration& c, const char* quantity, const CopyEng
 // How commands of throttle kernels were delayed beside copies.
 BesideCopies commands_beside_copies(const Calibration& c, const std::string& mechanism);
 
+// By how much longer launches of throttle kernels took after idle times than one after the other, in the
+// median.
+std::vector<AfterIdle> launches_after_idle(const Calibration& c, const std::string& mechanism);
+
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 

@@ -89,6 +89,17 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) 
   }
 }
 
+void measure_after_idle(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
+  for (const Duration idle : plan.idle)
+    for (int i = 0; i < plan.after_idle; ++i) {
+      bench.pause(idle);
+      const auto l = bench.launch(k);
+      bench.device().launches().evict();
+      bench.over();
+      bench.read(kLaunchAfterIdle, k, idle.ns, l.started - l.ordered);
+    }
+}
+
 void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, Duration length) {
   const BlockCount all = bench.kernel(k).block_tasks;
   std::vector<Duration> evictions, switches;

@@ -7,7 +7,11 @@ namespace {
 class Ideal : public Mechanism {
  public:
   explicit Ideal(const ParameterValues&) {}
-  CommandDelays delays(const Kernel&, const Device&) const override { return {}; }
+  CommandDelays delays(const Kernel&, const Device&) const override {
+    CommandDelays delays{};
+    delays.ideal = true;
+    return delays;
+  }
 };
 
 const MechanismRegistration<Ideal> registered_ideal{

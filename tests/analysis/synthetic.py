@@ -147,6 +147,9 @@ def write_calibration(folder, mechanisms=('flag-copy', 'write-value')):
              for blocks in (1, 4, 16, 64, 132, 264, 528, 1056) for reading in range(15)]
     rows += [['polls beside work', '', '', pieces, 800 * pieces + 300 * (reading - 7)]
              for pieces in (25, 50, 100, 200) for reading in range(15)]
+    rows += [['launch', mechanism, 'RED', 0, 6000 + 1000 * place] for place, mechanism in enumerate(mechanisms)]
+    rows += [['launch after idle', mechanisms[0], 'RED', idle, median + 500 * (reading - 2)]
+             for idle, median in ((100_000, 8000), (10_000_000, 30_000)) for reading in range(5)]
     _write_csv(folder / 'samples.csv', ['quantity', 'mechanism', 'kernel', 'parameter', 'value_ns'], rows)
     fits = [_fit(f'eviction by {mechanism}', 7000, 0.9, 90) for mechanism in mechanisms]
     fits += [_fit('copy h2d', 7000, 0.02, 30), _fit('copy d2h', 6000, 0.02, 30)]

@@ -144,7 +144,7 @@ class Calibrations(InAFolder):
     def test_every_figure_the_same_bytes_when_drawn_again(self):
         self.check_drawn_alike(
             ('calibration.py', self.folder),
-            [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies', 'polls') for suffix in ('png', 'pdf')])
+            [f'{name}.{suffix}' for name in ('eviction-delay', 'kernels', 'copies', 'polls', 'idle') for suffix in ('png', 'pdf')])
 
     def test_delays_are_medians_and_beside_them_less_the_longest_block_task(self):
         whole, rest = costs.draw_evictions(self.read()).axes
@@ -177,6 +177,13 @@ class Calibrations(InAFolder):
         self.assertEqual([label.get_text() for label in figure.axes[1].get_xticklabels()],
                          ['4\nKiB', '64\nKiB', '1\nMiB'])
 
+    def test_launches_after_idle_times_are_medians_beside_those_one_after_the_other(self):
+        axes, = costs.draw_idle(self.read()).axes
+        self.assertEqual([round(x, 3) for x in axes.containers[0].lines[0].get_xdata()], [0.1, 10])
+        self.assertEqual([round(y, 3) for y in axes.containers[0].lines[0].get_ydata()], [8, 30])
+        line, = (line for line in axes.lines if len(set(line.get_ydata())) == 1 and len(line.get_ydata()) == 2)
+        self.assertEqual(line.get_ydata()[0], 6)
+
     def test_polls_are_medians_with_the_lines_of_the_fits(self):
         figure = costs.draw_polls(self.read())
         for axes, slope, medians in ((figure.axes[0], 1, [1.3, 4, 16, 64, 132, 264, 528, 1056]),
@@ -191,7 +198,7 @@ class Calibrations(InAFolder):
 
     def test_what_was_not_measured_is_not_drawn(self):
         lines = (self.folder / 'samples.csv').read_text().splitlines()
-        kept = [line for line in lines if not line.startswith(('copy', 'original', 'host poll'))]
+        kept = [line for line in lines if not line.startswith(('copy', 'original', 'host poll', 'launch after'))]
         (self.folder / 'samples.csv').write_text('\n'.join(kept) + '\n')
         written = [path.name for path in calibration.draw(self.folder, self.folder / 'out')]
         self.assertEqual(written, ['eviction-delay.png', 'eviction-delay.pdf'])

@@ -18,6 +18,7 @@ class FlagCopy:
         beside = costs.get("beside_copies") or {}
         self.launch_beside, self.evict_beside = (quantity(beside.get(key, "0 ns")) for key in ("launch", "evict"))
         self.reads_wait = beside.get("reads_wait", False)
+        self.after_idle = [(0, 0)] + [tuple(map(quantity, pair)) for pair in costs.get("after_idle", [])]
         self.useful = share(params.get("useful", "0.5"))
         self.scale = share(params.get("delay_scale", 1))
 
@@ -51,6 +52,13 @@ class FlagCopy:
         if self.pending_work and kernel.measured.pending_work is not None:
             return kernel.measured.pending_work
         return self.pending
+
+    def longer_after(self, idle):
+        """How much longer a launch takes after so long with nothing on the GPU."""
+        for (short, less), (long, more) in zip(self.after_idle, self.after_idle[1:]):
+            if short <= idle < long:
+                return math.floor(less + Fraction((more - less) * (idle - short), long - short))
+        return self.after_idle[-1][1]
 
     def relaunch_delay(self, busy):
         """By how much a later launch of a kernel is put off while its host thread is busy for so long."""
@@ -149,7 +157,7 @@ class ProxyAdaptive(Proxy):
 
 
 class Slice(FlagCopy):
-    evicts, pending_work, measures = False, False, False
+    evicts, pending_work = False, False
 
     def __init__(self, params, device):
         super().__init__(params, device)
@@ -159,7 +167,8 @@ class Slice(FlagCopy):
         return kernel.original
 
     def duration(self, kernel, tasks):
-        return ceil_div(tasks, kernel.fit) * ceil_div(kernel.original, ceil_div(kernel.tasks, kernel.fit))
+        each = min(kernel.measured.each, kernel.original)
+        return each + ceil_div(tasks, kernel.fit) * ceil_div(kernel.original - each, ceil_div(kernel.tasks, kernel.fit))
 
 
 MECHANISMS = {"flag-copy": FlagCopy, "write-value": WriteValue, "ideal": Ideal, "basic": Basic, "proxy": Proxy,

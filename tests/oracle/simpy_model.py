@@ -92,6 +92,7 @@ class Gpu:
     def __init__(self, env, number, mechanism, tell, seed):
         self.env, self.number, self.mechanism, self.tell, self.seed = env, number, mechanism, tell, seed
         self.current = self.last = self.engines = None
+        self.ended = 0  # the latest launch's last block
         self.order = env.event()
         self.process = env.process(self._serve())
 
@@ -104,12 +105,20 @@ class Gpu:
             command = command if measured.launch is None else measured.launch
             duration += measured.after_another
         self.last = kernel
-        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + self._beside(self.mechanism.launch_beside) + command, duration)
+        self.current = Launch(job, tasks, self.env.now + self._host_thread(job) + self._beside(self.mechanism.launch_beside)
+                              + self._after_idle() + command, duration)
         self.order.succeed(self.current)
 
     def _beside(self, longer):
         """How much longer a command takes that is so much longer while a copy is under way."""
         return longer if self.engines.to_device.busy or self.engines.to_host.busy else 0
+
+    def _after_idle(self):
+        """How much longer a launch takes because nothing was on the GPU for a while."""
+        copies = (self.engines.to_device, self.engines.to_host)
+        if any(engine.busy for engine in copies):
+            return 0
+        return self.mechanism.longer_after(self.env.now - max(self.ended, *(engine.ended for engine in copies)))
 
     def _host_thread(self, job):
         """How long the launch waits for the client's host thread, which the kernel's first launch sets to work."""
@@ -135,7 +144,7 @@ class Gpu:
                 yield env.timeout(launch.end - env.now)
             except simpy.Interrupt:
                 yield from self._drain(launch)
-            launch.gone = True
+            launch.gone, self.ended = True, env.now
             yield from self._read(launch)
             self._report(launch)
 
@@ -224,6 +233,7 @@ class CopyEngine:
 
     def __init__(self, env):
         self.env, self.queue, self.busy, self.over = env, [], False, None
+        self.ended = 0  # the latest copy
 
     def copy(self, client, duration):
         turn = self.env.event()
@@ -231,7 +241,7 @@ class CopyEngine:
         self._arbitrate()
         yield turn
         yield self.env.timeout(duration)
-        self.busy = False
+        self.busy, self.ended = False, self.env.now
         self.over.succeed()
         self._arbitrate()
 

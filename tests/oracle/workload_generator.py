@@ -54,6 +54,9 @@ def device(draw):
     commands = {key: cost() for key in ("launch", "evict", "notice", "pending_work")}
     if draw.random() < 0.4:
         commands["beside_copies"] = {"launch": cost(), "evict": cost(), "reads_wait": draw.random() < 0.7}
+    if draw.random() < 0.4:
+        times = sorted(draw.sample([1, 300, 5000, 77_777, 10**6, 10**8], draw.randint(1, 4)))
+        commands["after_idle"] = [[ns(time), cost()] for time in times]
     return {"kind": "device", "version": 1, "name": "random-gpu", "source": "made up by compare.py",
             "sms": draw.choice([1, 2, 5, 28]),
             "sm": {"threads": draw.choice([1024, 2048]), "blocks": draw.choice([2, 8, 16, 32]),
@@ -246,7 +249,7 @@ class Case:
         more = self._more(draw, label)
         for length in (short, safe, safe * len(self.model.clients)):
             entry = policy(label, more, length)
-            rows = self.model.run(entry, horizon_ns=self._horizon(100 if entry["name"] == "pkm" else 10))
+            rows = self.model.run(entry, horizon_ns=self._horizon(1000 if entry["name"] == "pkm" else 10))
             if sum(row["finish_ns"] is not None for row in rows) == sum(c.jobs for c in self.model.clients):
                 self.policies.append(entry)
                 self.schedules[label] = rows
@@ -275,13 +278,14 @@ class Case:
     def _horizon(self, times):
         """Later than anything but a starving kernel ends: a generous number of evictions, one by one.
 
-        Slices of less than a wave each take as long as one.
+        Slices of less than a wave each take as long as one, and what each launch takes.
         """
         costs = self.model.mechanism
+        late = max(longer for _, longer in costs.after_idle)
         drain = max(k.see + k.drain + costs.claims(k, k.tasks) for client in self.model.clients for k in client.kernels)
         waits = sum(c.arrive + c.jobs * (c.alone("transformed") + (c.period or c.think)) for c in self.model.clients)
         gap = quantity(self.workload.get("arrivals", {}).get("gap", "0 ns")) * len(self.model.clients)
-        return times * self.work + waits + gap + 3000 * (costs.launch + costs.report + drain + LEAST_LENGTH)
+        return times * self.work + waits + gap + 3000 * (costs.launch + late + costs.report + drain + LEAST_LENGTH)
 
     def experiment(self, seed):
         return {"kind": "experiment", "version": 1, "name": f"oracle-{seed}",

@@ -1,6 +1,6 @@
 // What files say of launches as they were measured, worked out by hand from sim/README.md ("As measured").
 // Times in ns; on the small device a launch takes 10, a flag is seen after 2, notice and pending work are 1
-// and 4.
+// and 4. A copy of n bytes takes n + 5.
 #include <set>
 #include <string>
 
@@ -179,4 +179,70 @@ TEST_CASE("beside copies: an eviction takes longer") {
   CHECK(Lines(played.lines.begin(), played.lines.begin() + 8) ==
         Lines{"0 A launch", "10 A start", "40 A evict", "51 A gone 38", "56 A evicted", "56 B launch",
               "72 B start", "92 B gone 20"});
+}
+
+TEST_CASE("as measured: of a slice, its command and what each launch takes") {
+  MeasuredLaunches m = evicted({like(40, 48, 42)});
+  m.launch = Duration{14};
+  m.after_another = Duration{3};
+  m.pending_work = Duration{7};
+  m.in_step = 5;
+  m.each = Duration{30};
+  Client a = measured(client("A", 0, 300), m);
+  a.kernels[0].block_tasks = {40};  // three waves of 16, of 90 each
+  a.kernels[0].block = {512, 1, 1};
+  Scenario scenario{{a}};
+  scenario.mechanism = "slice";
+  CHECK(play(scenario, "{name: pkm, params: {slice: block-tasks, block_tasks: 16}}").lines ==
+        Lines{"0 A launch", "14 A start", "137 A gone 16", "138 A budget", "138 A launch", "148 A start",
+              "268 A gone 16", "269 A budget", "269 A launch", "279 A start", "399 A gone 8",
+              "400 A completed", "400 A finished"});
+  // Whole, it takes its original time.
+  CHECK(play(scenario, "fcfs").lines[2] == "317 A gone 40");
+}
+
+namespace {
+
+Scenario slow_after_idle(std::vector<Client> clients) {
+  Scenario scenario{std::move(clients)};
+  scenario.device.commands.after_idle = {{Duration{40}, Duration{8}}, {Duration{100}, Duration{20}}};
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("after idle: a launch takes longer the longer nothing was on the GPU") {
+  // Nothing for 25 before B, for 70 before C, and for 387 before D.
+  const Played played = play(
+      slow_after_idle({client("A", 0, 100), client("B", 135, 20), client("C", 240, 20), client("D", 679, 1)}),
+      "fcfs");
+  CHECK(played.lines == Lines{"0 A launch",      "10 A start",      "110 A gone 100",  "115 A completed",
+                              "115 A finished",  "135 B launch",    "150 B start",     "170 B gone 20",
+                              "175 B completed", "175 B finished",  "240 C launch",    "264 C start",
+                              "284 C gone 20",   "289 C completed", "289 C finished",  "679 D launch",
+                              "709 D start",     "710 D gone 1",    "715 D completed", "715 D finished"});
+}
+
+TEST_CASE("after idle: a GPU that copies is not idle") {
+  Client a = client("A", 200, 20);
+  a.copy_in = Bytes{50};  // until 255
+  const Lines own = play(slow_after_idle({a}), "fcfs").lines;
+  CHECK(Lines(own.begin(), own.begin() + 2) == Lines{"255 A launch", "265 A start"});
+  const Lines beside = play(slow_after_idle({a, client("B", 240, 1)}), "fcfs").lines;
+  CHECK(Lines(beside.begin(), beside.begin() + 2) == Lines{"240 B launch", "250 B start"});
+  Client c = client("C", 0, 20);
+  c.copy_out = Bytes{50};  // from 35 until 90
+  const Lines behind = play(slow_after_idle({c, client("D", 130, 1)}), "fcfs").lines;
+  CHECK(Lines(behind.begin() + 5, behind.begin() + 7) == Lines{"130 D launch", "148 D start"});
+}
+
+TEST_CASE("after idle: under the ideal mechanism a launch takes no time") {
+  Scenario scenario = slow_after_idle({client("A", 200, 20)});
+  scenario.device.commands.beside_copies.launch = Duration{6};
+  scenario.clients[0].copy_in = Bytes{5};
+  scenario.clients.push_back(client("B", 205, 20));  // beside the copy
+  scenario.mechanism = "ideal";
+  CHECK(play(scenario, "fcfs").lines[1] == "205 B start");
+  scenario.clients.erase(scenario.clients.begin());
+  CHECK(play(scenario, "fcfs").lines[1] == "205 B start");
 }

@@ -236,6 +236,29 @@ def draw_polls(found):
     return figure
 
 
+def draw_idle(found):
+    """How long a launch takes after nothing was on the device for so long, and one after the other."""
+    figure, axes = style.pyplot.subplots(figsize=(style.WIDTH, 3.1))
+    mechanism, after, others = found.after_idle()
+    _draw_ranges(axes, {idle / _MS: Range(values, _US) for idle, values in after.items()}, _LOOKS[0], 1)
+    usual = Range(others, _US)
+    axes.axhline(usual.median, color=style.GREY, linewidth=1, zorder=2)
+    axes.axhspan(usual.low, usual.high, color=style.GREY, alpha=0.2, linewidth=0, zorder=1)
+    axes.set_xscale('log')
+    axes.xaxis.set_major_locator(FixedLocator([idle / _MS for idle in after]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter('{x:g}')
+    axes.set_ylim(0, 1.08 * max(axes.dataLim.y1, usual.high))
+    axes.set_xlabel('time with nothing on the device before the launch (ms)')
+    axes.set_ylabel('order to first block (µs)')
+    axes.grid()
+    style.lay_out(figure, f'{found.title} – launches by {mechanism} after idle times', [
+        Line2D([], [], label='median', color=style.BLUE, marker='o', markersize=4, linestyle='none'), _RANGE_HANDLE,
+        Line2D([], [], label='launches one after the other: median', color=style.GREY, linewidth=1),
+        Patch(label='these, 1st to 99th percentile', facecolor=style.GREY, alpha=0.2)])
+    return figure
+
+
 def _draw_line(axes, line, readings, colour, dash):
     low, high = min(readings), max(readings)
     steps = [low * (high / low) ** (step / 60) for step in range(61)]

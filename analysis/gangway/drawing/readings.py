@@ -79,6 +79,17 @@ class Readings:
         """Whether polls of both kinds of memory were measured."""
         return {'host poll', 'polls beside work'} <= {quantity for quantity, _, _, _ in self.values}
 
+    def after_idle(self):
+        """Of launches after idle times: the mechanism, {idle time: readings}, readings one after the other; none where
+        these were not measured."""
+        after = self.by_parameter('launch after idle')
+        for mechanism in self.mechanisms():
+            others = [value for (what, how, _, _), values in self.values.items() if (what, how) == ('launch', mechanism)
+                      for value in values]
+            if others and any((what, how) == ('launch after idle', mechanism) for what, how, _, _ in self.values):
+                return mechanism, after, others
+        return None
+
     def by_parameter(self, quantity):
         """what was varied (a copy's bytes, blocks that poll) -> readings, the smallest first"""
         return dict(sorted((parameter, values) for (what, _, _, parameter), values in self.values.items()

@@ -1,4 +1,4 @@
-"""Draws what a calibration measured, as PNG and PDF: eviction delays, kernels, copies, polls.
+"""Draws what a calibration measured, as PNG and PDF: eviction delays, kernels, copies, polls, idle times.
 
 `gangway calibrate` prints the same as numbers.
 """
@@ -28,6 +28,8 @@ def _figures(found):
         yield 'copies', costs.draw_copies(found)
     if found.polls():
         yield 'polls', costs.draw_polls(found)
+    if found.after_idle():
+        yield 'idle', costs.draw_idle(found)
 
 
 def _main(arguments):
