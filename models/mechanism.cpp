@@ -11,6 +11,11 @@ Duration block_task_length(const Kernel& kernel, const Device& device) {
   return {mul_div_ceil(kernel.transformed().ns, resident, kernel.block_tasks.count)};
 }
 
+bool evictions_end_rounds(const Kernel& kernel) {
+  return kernel.measured != nullptr && kernel.measured->in_step > 0 && kernel.measured->evictions.empty() &&
+         !kernel.eviction_delay;
+}
+
 const MechanismEntry& Mechanism::entry() const {
   if (entry_ == nullptr) throw std::logic_error("a mechanism that is not registered");
   return *entry_;

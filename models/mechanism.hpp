@@ -32,6 +32,9 @@ struct CommandDelays {
 
   // Measurements of the kernel's launches; they live as long as the kernel. Null: none.
   const MeasuredLaunches* measured = nullptr;
+  // Rounds of block-tasks in step between two looks of a block, of which an eviction ends with the last; 0:
+  // it ends after the drain.
+  std::int64_t rounds = 0;
   double scale = 1;  // scales a measured eviction's delay and the work done meanwhile
 
   bool ideal = false;  // commands take no time beside copies and after idle times either
@@ -71,6 +74,10 @@ class Mechanism {
 // How long a block of the preemptible form works on one block-task: from the file, or by even division among
 // persistent blocks.
 Duration block_task_length(const Kernel& kernel, const Device& device);
+
+// Whether evictions end with rounds of block-tasks in step: these are known, and nothing measured of
+// evictions.
+bool evictions_end_rounds(const Kernel& kernel);
 
 struct MechanismEntry : Described {
   PreemptionLevel needs = PreemptionLevel::block_task;

@@ -90,12 +90,30 @@ bool Gpu::evict(Time now, double drawn) {
   }
   if (delays.measured != nullptr && !delays.measured->evictions.empty())
     return evict_as_measured(now, seen, drawn);
+  if (delays.rounds > 0) return evict_in_step(seen);
   if (resident_->gone <= seen + delays.drain_work) return false;  // done before the drain would end
   const BlockCount done = first + block_tasks_in((seen - resident_->started) + delays.drain_work,
                                                  resident_->launch->kernel, delays);
   if (done >= resident_->launch->range.last) return false;  // as where the last rounds are not full
   resident_->done = done;
   resident_->gone = std::min(resident_->gone, seen + delays.drain + claims_of_rest());
+  return true;
+}
+
+bool Gpu::evict_in_step(Time seen) {
+  const CommandDelays& delays = *resident_->delays;
+  const RunningKernel& kernel = resident_->launch->kernel;
+  const BlockRange range = resident_->launch->range;
+  const std::int64_t together = delays.measured->in_step, all = waves(kernel.block_tasks, together);
+  const Duration each = of_each(kernel, delays), even = kernel.time - each;
+  const Duration worked = std::max(seen - resident_->started - each, Duration{});
+  if (resident_->gone <= seen || even.ns == 0) return false;
+  const std::int64_t looks = mul_div_floor(worked.ns, all, even.ns) / delays.rounds;
+  const std::int64_t rounds = (looks + 1) * delays.rounds;
+  if (rounds >= waves(range.last - range.first, together)) return false;
+  resident_->done = range.first + BlockCount{rounds * together};
+  const Time ended = resident_->started + each + Duration{mul_div_ceil(rounds, even.ns, all)};
+  resident_->gone = std::min(resident_->gone, ended + claims_of_rest());
   return true;
 }
 

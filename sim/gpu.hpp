@@ -53,6 +53,7 @@ class Gpu {
 
  private:
   Duration claims_of_rest() const;
+  bool evict_in_step(Time seen);
   bool evict_as_measured(Time now, Time seen, double drawn);
 
   __extension__ using BlockTime = __int128;  // block nanoseconds

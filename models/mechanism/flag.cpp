@@ -23,6 +23,7 @@ CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) 
   delays.measured = kernel.measured.get();
   if (delays.measured != nullptr)
     delays.pending_work = delays.measured->pending_work.value_or(delays.pending_work);
+  if (evictions_end_rounds(kernel)) delays.rounds = 1;
   delays.scale = scale_;
   return delays;
 }

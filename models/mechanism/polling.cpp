@@ -26,7 +26,7 @@ PollingMechanism::PollingMechanism(const ParameterValues& values)
       host_wait_(values.choice("relaunch") == "signal" ? values.duration("signal_after") : Duration::max()) {}
 
 CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& device) const {
-  auto [seen, drain] = look(kernel, device);
+  auto [seen, drain, every] = look(kernel, device);
   if (kernel.eviction_delay) {
     seen = std::min(seen, *kernel.eviction_delay);
     drain = *kernel.eviction_delay - seen;
@@ -35,6 +35,7 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
       device.commands.launch, seen, drain,     scaled_down(drain, kernel.useful.value_or(useful_)),
       device.commands.notice, {},   host_wait_};
   delays.measured = kernel.measured.get();
+  if (evictions_end_rounds(kernel)) delays.rounds = every;
   return delays;
 }
 
@@ -77,8 +78,9 @@ std::optional<Refusal> ProxyMechanism::refusal(const Kernel& kernel, const Devic
 }
 
 PollingMechanism::Look ProxyMechanism::look(const Kernel& kernel, const Device& device) const {
-  const Duration tasks{mul_div_ceil(block_task_length(kernel, device).ns, checked_every(kernel, device), 1)};
-  return {seen_by_proxy(device), tasks + device.polls->device};
+  const std::int64_t every = checked_every(kernel, device);
+  const Duration tasks{mul_div_ceil(block_task_length(kernel, device).ns, every, 1)};
+  return {seen_by_proxy(device), tasks + device.polls->device, every};
 }
 
 }  // namespace gangway

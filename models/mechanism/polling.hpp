@@ -19,9 +19,11 @@ class PollingMechanism : public Mechanism {
   static std::vector<Parameter> parameters(std::vector<Parameter> own = {});
 
  protected:
-  // When blocks can first find the flag after the order, and the interval between a block's looks.
+  // When blocks can first find the flag after the order, and the interval between a block's looks, which is
+  // so many block-tasks.
   struct Look {
     Duration seen, interval;
+    std::int64_t every = 1;
   };
   virtual Look look(const Kernel& kernel, const Device& device) const = 0;
 

@@ -37,6 +37,10 @@ class FlagCopy:
         see = min(see, kernel.eviction_delay)
         return see, kernel.eviction_delay - see
 
+    def look_every(self, kernel):
+        """A block looks at the flag before every so many of its block-tasks."""
+        return 1
+
     def duration(self, kernel, tasks):
         each, rounds = min(kernel.measured.each, kernel.time), kernel.measured.in_step
         share, whole = (ceil_div(tasks, rounds), ceil_div(kernel.tasks, rounds)) if rounds else (tasks, kernel.tasks)
@@ -127,20 +131,16 @@ class Basic(Polling):
 
 
 class Proxy(Polling):
-    def every(self, kernel):
-        """Each block looks at the flag before every so many of its block-tasks."""
-        return 1
-
     def running_time(self, kernel):
         if kernel.fit < 2:
             raise ValueError("no room for the proxy")
         workers = min(kernel.fit - 1, kernel.tasks)
         waves, less = ceil_div(kernel.tasks, kernel.resident), ceil_div(kernel.tasks, workers)
         return (max(ceil_div(kernel.transformed * kernel.resident, workers), ceil_div(kernel.transformed * less, waves))
-                + ceil_div(kernel.tasks * self.device, workers * self.every(kernel)))
+                + ceil_div(kernel.tasks * self.device, workers * self.look_every(kernel)))
 
     def polled(self, kernel):
-        return self.host + self.host // 2, self.every(kernel) * kernel.task_length + self.device
+        return self.host + self.host // 2, self.look_every(kernel) * kernel.task_length + self.device
 
 
 class ProxyAdaptive(Proxy):
@@ -150,7 +150,7 @@ class ProxyAdaptive(Proxy):
         self.printed = params.get("interval") == "as-printed"
         self.first = share(params.get("first_block_task", 1))
 
-    def every(self, kernel):
+    def look_every(self, kernel):
         first = max(round_half_up(kernel.task_length * self.first), 1)
         tasks = (self.r * self.slice if self.printed else self.slice // self.r) // first
         return min(max(tasks, 1), kernel.tasks)

@@ -12,7 +12,7 @@ import operator
 
 import simpy
 
-from simpy_inputs import Client, name_and_params, quantity
+from simpy_inputs import Client, ceil_div, name_and_params, quantity
 from simpy_mechanisms import mechanism as make_mechanism
 from simpy_policies import POLICIES
 from simpy_priorities import PRIORITY_POLICIES
@@ -169,6 +169,8 @@ class Gpu:
             gone, launch.did = launch.start + self.mechanism.claims(kernel, launch.tasks), 0
         elif kernel.measured.evictions:
             gone = self._drain_as_measured(launch, seen)
+        elif kernel.measured.in_step and kernel.eviction_delay is None:
+            gone = self._drain_in_step(launch, seen)
         elif launch.end > seen + kernel.drain_work:
             done = self.mechanism.tasks_in(kernel, seen - launch.start + kernel.drain_work)
             if done < launch.tasks:
@@ -179,6 +181,21 @@ class Gpu:
             yield env.timeout(launch.start - env.now)
             self._begin(launch)
         yield env.timeout(gone - env.now)
+
+    def _drain_in_step(self, launch, seen):
+        """All blocks leave when the round under way ends, or the last one before they look."""
+        kernel, mechanism = launch.kernel, self.mechanism
+        if launch.end <= seen:
+            return launch.end
+        each = min(kernel.measured.each, kernel.time)
+        rounds = ceil_div(kernel.tasks, kernel.measured.in_step)
+        step = mechanism.look_every(kernel)
+        for last in range(step, ceil_div(launch.tasks, kernel.measured.in_step), step):
+            end = launch.start + each + ceil_div(last * (kernel.time - each), rounds)
+            if end > seen:
+                launch.did = last * kernel.measured.in_step
+                return min(launch.end, end + mechanism.claims(kernel, launch.tasks - launch.did))
+        return launch.end
 
     def _drain_as_measured(self, launch, seen):
         """Like an eviction that was ordered as long after the first block."""

@@ -155,7 +155,7 @@ class WorkloadDraw:
         if "time" not in spec:
             return said
         for key, choices in {"launch": [0, 1, 700, 9000], "pending_work": [0, 300], "after_another": [0, 1, time // 9],
-                             "each_launch": [0, 1, time // 10, time // 2]}.items():
+                             "each_launch": [0, time // 10, time // 2]}.items():
             if self.some(0.5):
                 said[key] = ns(draw.choice(choices))
         if self.some(0.3):

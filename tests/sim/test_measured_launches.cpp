@@ -93,6 +93,21 @@ TEST_CASE("as measured: an eviction is like the one whose order was nearest") {
   CHECK(line(9) == "14 A gone 1");    // ordered before the first block, seen after it: as at the start
 }
 
+TEST_CASE("as measured: without evictions, block-tasks in step are evicted between two rounds") {
+  MeasuredLaunches m;
+  m.in_step = 30;         // rounds of 30, 30, 30 and 10 block-tasks
+  m.each = Duration{20};  // after 20, four rounds of 20 each
+  const auto line = [&](std::int64_t arrives) {
+    return play({{measured(client("A", 0, 100), m), client("B", arrives, 1)}}, "srt").lines[3];
+  };
+  CHECK(line(12) == "50 A gone 30");  // seen at 14, before the first round begins
+  CHECK(line(47) == "50 A gone 30");  // seen at 49
+  CHECK(line(48) == "70 A gone 60");  // seen at 50, when the second round has begun
+  CHECK(line(70) == "90 A gone 90");
+  CHECK(line(88) == "110 A gone 100");  // in the last round
+  CHECK(line(8) == "10 A gone 0");      // when the blocks start
+}
+
 TEST_CASE("as measured: of evictions that were ordered at the same time, the first in the list") {
   const std::vector<MeasuredEviction> known{like(10, 15, 12), like(10, 16, 12), like(10, 17, 12),
                                             like(30, 50, 44), like(30, 51, 44)};
