@@ -53,11 +53,11 @@ std::optional<Refusal> refusal_by_channels(const Client& client) {
   return Refusal{"native: true", "no native clients if all submit to channels"};
 }
 
-// Native clients issue all of a job at once, others need the mechanism.
+// Native clients issue all of a job at once. Others need the mechanism, by which all times alone are
+// computed.
 std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const WorldSetup& setup) {
   if (native && kernel.gap > Duration{})
     return Refusal{"a gap in the program of a native client", "none, or arbitration: direct"};
-  if (native) return std::nullopt;
   auto refused = setup.mechanism.refusal(kernel, setup.device);
   if (refused) refused->found += " under the mechanism " + quote(setup.mechanism.entry().name);
   return refused;
