@@ -112,6 +112,26 @@ double number_in(SweptQuantity quantity, const Field& field, double least) {
   return field.number(least, 1e15);
 }
 
+// Of the node or what is below it: by which swept path it has been changed; -1: by none.
+std::int32_t changed_in(const Node& node) {
+  std::int32_t by = node.changed_by;
+  for (const Node& item : node.items) by = std::max(by, changed_in(item));
+  for (const Node::Entry& entry : node.entries) by = std::max(by, changed_in(entry.value));
+  return by;
+}
+
+// Where the sweep says what the path is to be.
+Origin origin_in_sweep(const Node& root, const std::string& path) {
+  Origin origin = root.origin();
+  const Node* given = root.find("sweep");
+  if (given == nullptr) return origin;
+  Node sweep = *given;
+  each_swept(sweep, [&](const std::string& swept, Node& values) {
+    if (swept == path) origin = values.origin();
+  });
+  return origin;
+}
+
 }  // namespace
 
 SweptPath::SweptPath(std::string path, const Field& values) : path_(std::move(path)) {
@@ -330,7 +350,14 @@ Node changed(const Node& root, const Sweep& sweep, std::uint32_t point,
     const SweptPath& swept = sweep.paths()[p];
     if (std::find(keys.begin(), keys.end(), first_of(swept.path())) == keys.end()) continue;
     Node value = swept.value(indices[p]);
-    place(part, swept.path(), value.origin()) = std::move(value);
+    Node& target = place(part, swept.path(), value.origin());
+    if (const std::int32_t before = changed_in(target); before >= 0)
+      throw InputError(origin_in_sweep(root, swept.path()), "sweep." + swept.path(),
+                       "a path that replaces what " +
+                           quote(sweep.paths()[static_cast<std::size_t>(before)].path()) + " varies",
+                       "it in front of that, or one of them");
+    target = std::move(value);
+    target.changed_by = static_cast<std::int32_t>(p);
   }
   return part;
 }

@@ -2,6 +2,7 @@
 // Aliases are copied; more than 200,000 nodes or 16 MiB are refused (alias bombs).
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -23,6 +24,7 @@ class Node {
   std::vector<Entry> entries;  // kind mapping, in file order
   std::shared_ptr<const std::string> file;
   int line = 0;
+  std::int32_t changed_by = -1;  // number of the swept path whose value this is, at a point of a sweep
 
   static Node text(std::string value, const Node& where);
   static Node text(std::string value, const Origin& where);

@@ -55,6 +55,18 @@ class Together(Sweeps):
         self.check_points(experiment, ["device", "workload"], [("titan-x-pascal", "frs-table1"), ("h200", "effisha-table3")],
                           NO_SWEEP.replace("permutations: 3", "set: {device.commands.launch: 20 us}"))
 
+    def test_a_path_that_undoes_an_earlier_one_is_refused(self):
+        lines = "\n".join(line for line in NO_SWEEP.splitlines() if not line.startswith("device:")) + "\n"
+        undone = ("{device.commands.launch: [500 us, 5 us], device: [h200, titan-x-pascal]}",
+                  "{policies.rr.params.quantum: [1 ms], policies.rr: [{name: rr, params: {quantum: 2 ms}}]}",
+                  "{workload.clients.0.copy_in: [1 MiB, 2 MiB], workload.clients.CEDD.copy_in: [3 MiB]}",
+                  "{workload.clients.CEDD.copy_in: [1 MiB], workload.clients.0.copy_in: [3 MiB]}")
+        for sweep in undone:
+            own = NO_SWEEP if "device" not in sweep else lines + "device: h200\n"
+            said = self.refused("check", self.file("e.yaml", own + f"sweep: {sweep}\n"))
+            self.assertRegex(said, "e.yaml:[0-9]+: key 'sweep\\.[^']+': found a path that replaces what '[^']+' varies, expected")
+        self.gangway("check", self.file("e.yaml", lines + "sweep: {device: [h200, titan-x-pascal], device.commands.launch: [500 us, 5 us]}\n"))
+
     def test_a_manifest_runs_again(self):
         experiment = self.file("e.yaml", NO_SWEEP + "sweep: {together: {device: [titan-x-pascal, h200], device.commands.launch: [10 us, 20 us]}}\n")
         self.gangway("run", experiment, "--out", "swept")
