@@ -11,8 +11,10 @@
 #include "experiments/comparing/compare.hpp"
 #include "experiments/comparing/differences.hpp"
 #include "experiments/metrics/catalogue.hpp"
+#include "experiments/results/manifest.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -334,6 +336,11 @@ int compare_policies(const Arguments& arguments) {
   return 0;
 }
 
+void tell_changed(const std::string& folder) {
+  for (const std::string& name : changed_tables(folder))
+    to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
+}
+
 int compare(const Arguments& arguments) {
   if (!arguments.baseline.empty()) return compare_policies(arguments);
   if (arguments.measurement.empty())
@@ -353,9 +360,11 @@ int compare(const Arguments& arguments) {
   } else {
     print(comparison);
   }
+  tell_changed(arguments.prediction);
+  tell_changed(arguments.measurement);
   if (!limits.empty()) print_lacking(comparison, stderr, "error: ");
   for (const auto& [limit, value] : over)
-    fmt::print(stderr, "error: {} is {}, above {}\n", limit.metric, value, limit.most);
+    to_stderr("error: {} is {}, above {}\n", limit.metric, value, limit.most);
   return over.empty() ? 0 : 1;
 }
 

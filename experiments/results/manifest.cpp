@@ -36,6 +36,8 @@ std::optional<ResultFiles> files_of(const Json& manifest) {
   for (const auto& [name, facts] : list->items())
     if (facts.is_object() && facts.contains("bytes") && facts["bytes"].is_number_unsigned())
       files[name] = {facts["bytes"].get<std::uintmax_t>(), text_of(facts, "sha256")};
+    else
+      return std::nullopt;
   return files;
 }
 
@@ -148,6 +150,17 @@ Manifest read_manifest(const fs::path& folder) {
                     "`gangway merge` joins them",
                     folder.string(), manifest.key.points));
   return manifest;
+}
+
+std::vector<std::string> changed_tables(const std::filesystem::path& folder) {
+  std::vector<std::string> changed;
+  const Manifest manifest = read_manifest(folder);
+  if (!manifest.files) return changed;  // of an older program
+  for (const auto& [name, facts] : *manifest.files)
+    if (name.ends_with(".csv") &&
+        !(std::filesystem::is_regular_file(folder / name) && facts_of(folder / name) == facts))
+      changed.push_back(name);
+  return changed;
 }
 
 Manifest read_manifest_of_any(const fs::path& folder) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/results/recorded_machines.hpp"
 #include "experiments/results/scheduler_row.hpp"
@@ -85,6 +86,8 @@ void list_file(const std::filesystem::path& folder, const std::string& name);
 
 // Reads manifest.json. Throws InputError if `folder` is not a finished result folder, or is a part.
 Manifest read_manifest(const std::filesystem::path& folder);
+// Tables of the folder that are not there any more, or not as they were written.
+std::vector<std::string> changed_tables(const std::filesystem::path& folder);
 Manifest read_manifest_of_any(const std::filesystem::path& folder);  // of a part, too
 // Reads a file of any name and place; none if it is no result manifest.
 std::optional<Manifest> read_manifest_file(const std::filesystem::path& file);
