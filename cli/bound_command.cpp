@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -10,6 +11,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/seed_option.hpp"
 #include "experiments/results/files.hpp"
 #include "experiments/studies/responses.hpp"
 #include "experiments/studies/worst_case.hpp"
@@ -242,7 +244,7 @@ void add_bound(CLI::App& app, int& code) {
   sub->add_option("--save", arguments->save,
                   "folder for the worst cases found: TASK.yaml, an experiment for `gangway run`")
       ->type_name(value_type::kFolder);
-  sub->add_option("--seed", arguments->seed, "seed of simulations (default 1)");
+  sub->add_option("--seed", arguments->seed, "seed of simulations (default 1)")->check(seed_fault, "");
   sub->add_flag("--json", arguments->json, "print JSON");
   add_in_world(*sub, arguments->in_world);
   sub->callback([arguments, &code] { code = bound(*arguments); });

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <memory>
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
+#include "cli/seed_option.hpp"
 #include "experiments/studies/taskset_files.hpp"
 
 namespace gangway {
@@ -50,7 +52,7 @@ void add_taskset(CLI::App& app, int& code) {
       ->type_name(value_type::kUtilisation);
   sub->add_option("--count", arguments->count, "how many sets (default 1)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{10'000'000}));
-  sub->add_option("--seed", arguments->seed, "same seed, same sets (default 1)");
+  sub->add_option("--seed", arguments->seed, "same seed, same sets (default 1)")->check(seed_fault, "");
   sub->add_option("--set", arguments->sets, "a parameter of the method")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

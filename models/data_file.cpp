@@ -14,10 +14,13 @@ namespace fs = std::filesystem;
 
 std::string read_text(const fs::path& path, const Field& field) {
   errno = 0;
-  std::ifstream in(path, std::ios::binary);
+  std::error_code error;
+  const bool regular = fs::is_regular_file(path, error);  // reading others may never end
+  std::ifstream in;
   std::ostringstream text;
-  if (in && !fs::is_directory(path)) text << in.rdbuf();
-  if (!in || in.bad() || fs::is_directory(path))
+  if (regular || !fs::exists(path, error)) in.open(path, std::ios::binary);
+  if (in.is_open()) text << in.rdbuf();
+  if (!in.is_open() || in.bad())
     field.fail(quote(path.string()) + ", which cannot be read" +
                    (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),
                "a file of data");
