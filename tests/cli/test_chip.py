@@ -59,14 +59,16 @@ class Chip(ProgramTest):
         self.assertEqual(antt, sorted(antt))
         self.assertGreater(antt[-1], antt[0] + 0.05)
 
-    def test_longer_block_tasks_leave_later(self):
+    def test_longer_block_tasks_leave_later_unless_they_are_in_step(self):
         rows = table(self.play("effisha-fig13", "sim") / "clients.csv")
         for policy in ("proxy", "flag-copy", "write-value"):
             delay = {row["client"]: float(row["eviction_delay_ns_mean"]) for row in rows if row["policy"] == policy and row["point"] == "0" and row["client"] != "urgent"}
-            lengths = [f"{us}-us" for us in (2, 5, 10, 20, 50, 100, 200)]
-            self.assertEqual([delay[length] for length in lengths], sorted(delay.values()))
-            self.assertGreater(delay["200-us"], 200_000)
-            self.assertLess(delay["2-us"], 20_000)
+            spread = [delay[f"{us}-us"] for us in (2, 5, 10, 20)]
+            self.assertEqual(spread, sorted(spread))
+            self.assertLess(spread[0], 20_000)
+            self.assertGreater(spread[3], 20_000)
+            for us in (50, 100, 200):  # mostly at the end of a round, never later than in a whole one
+                self.assertLess(delay[f"{us}-us"], us * 1000)
 
 
 if __name__ == "__main__":

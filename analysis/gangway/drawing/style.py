@@ -240,7 +240,11 @@ def save(figure, folder, name):
     paths = [folder / f'{name}.{suffix}' for suffix in metadata]
     for path, (suffix, keys) in zip(paths, metadata.items()):
         part = path.with_name(path.name + '.part')
-        figure.savefig(part, format=suffix, dpi=200, metadata=keys)
-        os.replace(part, path)
+        try:
+            figure.savefig(part, format=suffix, dpi=200, metadata=keys)
+            os.replace(part, path)
+        except OSError as error:
+            part.unlink(missing_ok=True)
+            raise OSError(error.errno, error.strerror, str(path)) from None
     pyplot.close(figure)
     return paths

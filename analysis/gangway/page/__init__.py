@@ -270,8 +270,12 @@ def _main(arguments):
     out = Path(arguments.out) if arguments.out else Path(arguments.folders[0]) / 'report.html'
     text = page(arguments.folders)
     part = out.with_name(out.name + '.part')
-    part.write_text(text, encoding='utf-8')
-    os.replace(part, out)
+    try:
+        part.write_text(text, encoding='utf-8')
+        os.replace(part, out)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(out)) from None
     print(f'{out}: {len(text.encode()) / 1e6:.2f} MB')
 
 
