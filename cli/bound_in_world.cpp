@@ -12,6 +12,7 @@
 #include "hw/real_device.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/hash.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -192,7 +193,7 @@ int hold_drawn_sets(const InWorld& in_world) {
   const DrawnSets sets(MeasuredKernels(in_world.from, in_world.mechanism), std::move(drawn), in_world.seed);
   const ObservedSets seen = observe_sets(
       sets, in_world.draw, options, request_of(in_world), in_world.out,
-      [](const std::string& row) { fmt::print(stderr, "{}\n", row); }, catch_interrupts());
+      [](const std::string& row) { to_stderr("{}\n", row); }, catch_interrupts());
   const nlohmann::ordered_json json{{"sets", seen.sets},
                                     {"tasks", seen.tasks},
                                     {"assumptions_held", seen.held},

@@ -18,6 +18,7 @@
 #include "hw/mps_daemon.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
+#include "models/standard_error.hpp"
 #include "workloads/source.hpp"
 
 namespace gangway {
@@ -74,8 +75,8 @@ void measure_sharing(const Arguments& arguments, Calibration& c,
     fit_time_slices(c);
   } catch (const RunError& error) {
     if (stop) throw;
-    fmt::print(stderr, "{}note: no time_slice was measured: {}\n",
-               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", error.what());
+    to_stderr("{}note: no time_slice was measured: {}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "",
+              error.what());
   }
   progress("two processes under MPS");
   const auto mps = MpsDaemon::start();
@@ -84,8 +85,8 @@ void measure_sharing(const Arguments& arguments, Calibration& c,
     const ProbeWork busy{1, Duration{40'000'000}};
     c.together_under_mps = time_together(start_two_processes(command, mps->environment())->run({busy, busy}));
   } catch (const RunError& error) {
-    fmt::print(stderr, "{}note: nothing was measured under MPS: {}\n",
-               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", error.what());
+    to_stderr("{}note: nothing was measured under MPS: {}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "",
+              error.what());
   }
 }
 
@@ -102,8 +103,8 @@ void judge(const Arguments& arguments, const std::string& mechanism, Calibration
     c.expected_error = play_pairs(c, plan, arguments.out, stop);
   } catch (const RunError& error) {
     if (stop) throw;
-    fmt::print(stderr, "{}note: no expected_error was measured: {}\n",
-               isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "", error.what());
+    to_stderr("{}note: no expected_error was measured: {}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "",
+              error.what());
   }
 }
 
@@ -152,7 +153,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
   make_folder(arguments.out);  // or it would be known only when everything is measured
   try {
     const auto progress = [&](const std::string& what) {
-      if (terminal) fmt::print(stderr, "\r\033[K{}", what);
+      if (terminal) to_stderr("\r\033[K{}", what);
     };
     Calibration calibration = gangway::calibrate(device, plan, progress, interrupted);
     if (device.sharing_probe != nullptr) {
@@ -162,7 +163,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
     const std::string name = arguments.name.empty() ? calibration.device.name : arguments.name;
     write_descriptions(calibration, name, command, arguments.out);
     judge(arguments, plan.mechanisms.front(), calibration, progress, interrupted);
-    if (terminal) fmt::print(stderr, "\r\033[K");
+    if (terminal) to_stderr("\r\033[K");
     write_account(calibration, name, command, arguments.out);
     print(calibration);
     fmt::print("useful share of a drain: {} (median), for kernels without one as mechanism.params.useful\n",
@@ -178,7 +179,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
     fmt::print("device.yaml, workload.yaml, calibration.json and samples.csv are in {}\n", arguments.out);
   } catch (const RunError&) {
     if (!interrupted) throw;
-    fmt::print(stderr, "interrupted: nothing was written\n");
+    to_stderr("interrupted: nothing was written\n");
     return 130;
   }
   return 0;

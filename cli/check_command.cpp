@@ -6,6 +6,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "experiments/sweeps/experiment.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 
@@ -22,9 +23,9 @@ void add_check(CLI::App& app, int& code) {
       try {
         std::vector<std::string> notes;
         fmt::print("{}: {}, fine\n", file, check_file(file, &notes));
-        for (const std::string& note : notes) fmt::print(stderr, "note: {}: {}\n", file, note);
+        for (const std::string& note : notes) to_stderr("note: {}: {}\n", file, note);
       } catch (const InputError& error) {
-        fmt::print(stderr, "error: {}\n", error.what());
+        to_stderr("error: {}\n", error.what());
         code = 2;
       }
     }

@@ -10,6 +10,7 @@
 #include "models/device.hpp"
 #include "models/error.hpp"
 #include "models/recording/summary.hpp"
+#include "models/standard_error.hpp"
 #include "workloads/profile/import_profile.hpp"
 #include "workloads/profile/importer.hpp"
 
@@ -35,7 +36,7 @@ recording::Gpu gpu_of_device(const std::string& name) {
 }
 
 void report_import(const std::string& file, const recording::Recording& r) {
-  const auto say = [](const std::string& line) { fmt::print(stderr, "gangway: {}\n", line); };
+  const auto say = [](const std::string& line) { to_stderr("gangway: {}\n", line); };
   fmt::print("{}", recording::to_text(r, recording::summarise(r)));
   if (r.about.lost > 0)
     say(fmt::format("{} rows of the profile are omitted: senseless, or of work without a call in the profile",

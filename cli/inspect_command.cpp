@@ -8,6 +8,7 @@
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
 #include "hw/transform/inspect/inspection.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 
@@ -37,11 +38,11 @@ void add_inspect(CLI::App& app, int& code) {
     chosen.jobs = std::thread::hardware_concurrency();
     const transform::Inspection found = transform::inspect(chosen, catch_interrupts());
     if (found.interrupted) {
-      fmt::print(stderr, "interrupted\n");
+      to_stderr("interrupted\n");
       code = 130;
       return;
     }
-    for (const std::string& note : found.notes) fmt::print(stderr, "note: {}\n", note);
+    for (const std::string& note : found.notes) to_stderr("note: {}\n", note);
     fmt::print("{}", arguments->json ? transform::to_json(found) : transform::to_text(found));
     code = 0;
   });

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "models/run/policy_watch.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -27,7 +28,7 @@ extern "C" void note_signal(int) {
 [[noreturn]] void end(PolicyWatch::Why why, const std::string& message) {
   const bool stuck = why == PolicyWatch::Why::stuck;
   const char* clear = isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "";
-  fmt::print(stderr, "{}{}: {}\n", clear, stuck ? "error" : "interrupted", message);
+  to_stderr("{}{}: {}\n", clear, stuck ? "error" : "interrupted", message);
   _exit(stuck ? 1 : kInterrupted);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 
 #include "cli/commands.hpp"
 #include "cli/help_format.hpp"
@@ -13,6 +14,7 @@
 #include "hw/transform/ptxas/wrapped_ptxas.hpp"
 #include "models/error.hpp"
 #include "models/nearest.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -62,10 +64,10 @@ int run_as_ptxas(int argc, char** argv) {
   try {
     return transform::wrapped_ptxas({argv + 1, argv + argc}, catch_interrupts());
   } catch (const InputError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    to_stderr("error: {}\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    to_stderr("error: {}\n", error.what());
     return 1;
   }
 }
@@ -109,23 +111,25 @@ int main(int argc, char** argv) {
   add_manual(app, code);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
-    app.parse(argc, argv);
-    if (std::fflush(stdout) != 0)
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success& asked) {  // for help or the version
+      code = app.exit(asked);
+    }
+    if (std::fflush(stdout) != 0 || !std::cout.flush())
       throw RunError(std::string("cannot write to standard output: ") + std::strerror(errno));
     return code;
-  } catch (const CLI::Success& done) {
-    return app.exit(done);
   } catch (const CLI::ParseError& error) {
-    fmt::print(stderr, "gangway: {} (see {} --help)\n", error.what(), used_command(app));
+    to_stderr("gangway: {} (see {} --help)\n", error.what(), used_command(app));
     return 2;
   } catch (const InputError& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    to_stderr("error: {}\n", error.what());
     return 2;
   } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    to_stderr("error: {}\n", error.what());
     return 1;
   } catch (...) {
-    fmt::print(stderr, "error: an exception that is not a std::exception\n");
+    to_stderr("error: an exception that is not a std::exception\n");
     return 1;
   }
 }

@@ -11,6 +11,7 @@
 #include "cli/interrupt.hpp"
 #include "cli/printed_results.hpp"
 #include "experiments/results/merge.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -28,7 +29,7 @@ int print_merged(const MergeReport& merged, const std::string& out) {
     return 0;
   }
   const RunReport& report = std::get<RunReport>(merged.report);
-  for (const std::string& note : report.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : report.notes) to_stderr("note: {}\n", note);
   print_results(*merged.merge->experiment(), report);
   fmt::print("{} parts, {} points, {} jobs, {} events; results in {}\n", merged.parts_added,
              merged.merge->points(), report.account.jobs, report.account.events, out);
@@ -43,8 +44,8 @@ int merge(const MergeArguments& arguments, const std::string& command) {
     return 0;
   }
   if (!merged.interrupted) return print_merged(merged, arguments.out);
-  fmt::print(stderr, "interrupted: {} of {} parts are in {}; the same command{} continues\n",
-             merged.parts_added, parts.size(), arguments.out, arguments.force ? " without --force" : "");
+  to_stderr("interrupted: {} of {} parts are in {}; the same command{} continues\n", merged.parts_added,
+            parts.size(), arguments.out, arguments.force ? " without --force" : "");
   return 130;
 }
 

@@ -18,14 +18,15 @@
 #include "hw/transform/prepare/preparation.hpp"
 #include "models/error.hpp"
 #include "models/quantity.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
 
-void say(const std::string& line) { fmt::print(stderr, "note: {}\n", line); }
+void say(const std::string& line) { to_stderr("note: {}\n", line); }
 
 void show(const transform::PrepareProgress& progress) {
-  fmt::print(stderr, "\r\033[K{}/{} modules, {:.1f} s", progress.done, progress.modules, progress.seconds);
+  to_stderr("\r\033[K{}/{} modules, {:.1f} s", progress.done, progress.modules, progress.seconds);
 }
 
 void list_entries() {
@@ -79,11 +80,11 @@ int run(transform::PrepareSettings& settings) {
   const transform::PrepareReport report =
       transform::prepare(settings, catch_interrupts(),
                          terminal ? show : std::function<void(const transform::PrepareProgress&)>());
-  if (terminal && report.modules > 0) fmt::print(stderr, "\r\033[K");
+  if (terminal && report.modules > 0) to_stderr("\r\033[K");
   for (const std::string& note : report.notes) say(note);
   if (report.interrupted) {
-    fmt::print(stderr, "interrupted: {} of {} modules are prepared; the same command continues\n",
-               report.prepared + report.present, report.modules);
+    to_stderr("interrupted: {} of {} modules are prepared; the same command continues\n",
+              report.prepared + report.present, report.modules);
     return 130;
   }
   fmt::print("{}", transform::to_text(report, settings));

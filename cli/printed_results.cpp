@@ -8,6 +8,7 @@
 #include "experiments/metrics/catalogue.hpp"
 #include "experiments/results/bounded_value.hpp"
 #include "models/input/table.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -71,22 +72,22 @@ constexpr std::size_t kMostRows = 60;
 void print_results(const Experiment& experiment, const RunReport& report) {
   print_table(experiment, report);
   print_verdicts(report);
-  if (report.findings.warning) fmt::print(stderr, "{}\n", *report.findings.warning);
+  if (report.findings.warning) to_stderr("{}\n", *report.findings.warning);
   if (const std::string warning = report.account.scheduler.warning(); !warning.empty())
-    fmt::print(stderr, "{}\n", warning);
+    to_stderr("{}\n", warning);
 }
 
 int print_failures(const RunReport& report, const std::string& what_tries_again) {
   if (report.failed == 0) return 0;
   for (std::size_t i = 0; i < report.failures.size(); ++i) {
     const std::string all = report.failures[i].text();
-    fmt::print(stderr, "error: {}\n", i == 0 ? all : all.substr(0, all.find('\n')));
+    to_stderr("error: {}\n", i == 0 ? all : all.substr(0, all.find('\n')));
   }
   if (report.failed > report.failures.size())
-    fmt::print(stderr, "error: {} more in the column `error` of summary.csv\n",
-               report.failed - report.failures.size());
-  fmt::print(stderr, "error: {} of {} results failed; {} tries these again\n", report.failed, report.groups,
-             what_tries_again);
+    to_stderr("error: {} more in the column `error` of summary.csv\n",
+              report.failed - report.failures.size());
+  to_stderr("error: {} of {} results failed; {} tries these again\n", report.failed, report.groups,
+            what_tries_again);
   return 1;
 }
 

@@ -18,6 +18,7 @@
 #include "experiments/studies/study_runner.hpp"
 #include "hw/cuda/native_player.hpp"
 #include "hw/native/process.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -54,14 +55,14 @@ std::optional<PointSet> points_of(const Arguments& arguments, std::uint32_t poin
 }
 
 void show(const RunProgress& progress) {
-  fmt::print(stderr, "\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
-             progress.groups_done, progress.groups, progress.runs_done, progress.runs,
-             progress.jobs_per_second, progress.seconds_left);
+  to_stderr("\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
+            progress.groups_done, progress.groups, progress.runs_done, progress.runs,
+            progress.jobs_per_second, progress.seconds_left);
 }
 
 void show_sets(const RunProgress& progress) {
-  fmt::print(stderr, "\r\033[K{}/{} task sets, {:.0f}/s, {:.0f} s left", progress.runs_done, progress.runs,
-             progress.runs_per_second, progress.seconds_left);
+  to_stderr("\r\033[K{}/{} task sets, {:.0f}/s, {:.0f} s left", progress.runs_done, progress.runs,
+            progress.runs_per_second, progress.seconds_left);
 }
 
 void print_part(const PointSet& played, std::uint32_t points) {
@@ -78,14 +79,14 @@ const char* what_goes_on(const Arguments& arguments) {
 template <typename Report>
 std::optional<int> without_results(const Report& report, const Arguments& arguments,
                                    const std::filesystem::path& out) {
-  for (const std::string& note : report.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : report.notes) to_stderr("note: {}\n", note);
   if (report.was_complete && !report.interrupted) {
     fmt::print("{} already holds these results\n", out.string());
     return 0;
   }
   if (!report.interrupted) return std::nullopt;
-  fmt::print(stderr, "interrupted: {} of {} results kept in {}; {} continues\n", report.groups_done,
-             report.groups, out.string(), what_goes_on(arguments));
+  to_stderr("interrupted: {} of {} results kept in {}; {} continues\n", report.groups_done, report.groups,
+            out.string(), what_goes_on(arguments));
   return 130;
 }
 
@@ -143,7 +144,7 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   options.command = command;
   if (isatty(STDERR_FILENO) != 0) options.progress = show_sets;
   const StudyReport report = run_study(study, options, catch_interrupts());
-  if (options.progress) fmt::print(stderr, "\r\033[K");
+  if (options.progress) to_stderr("\r\033[K");
   if (const auto code = without_results(report, arguments, options.out))
     return verified(arguments, kept, options.out, *code);
   if (report.part)
@@ -177,12 +178,12 @@ int run(Arguments arguments, const std::string& command) {
   options.trace = arguments.trace;
   options.trace_limit = read_trace_limit(arguments.trace_limit);
   options.say = [&](const std::string& line) {
-    fmt::print(stderr, "{}{}\n", options.progress ? "\r\033[K" : "", line);
+    to_stderr("{}{}\n", options.progress ? "\r\033[K" : "", line);
   };
   options.command = command;
   if (isatty(STDERR_FILENO) != 0) options.progress = show;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
-  if (options.progress) fmt::print(stderr, "\r\033[K");
+  if (options.progress) to_stderr("\r\033[K");
   if (const auto code = without_results(report, arguments, options.out))
     return verified(arguments, kept, options.out, *code);
   if (report.part)

@@ -19,6 +19,7 @@
 #include "hw/live/runtime_folder.hpp"
 #include "hw/transform/cache/cache_folder.hpp"
 #include "hw/transform/cache/wanted.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway {
 namespace {
@@ -176,9 +177,9 @@ int serve(const Arguments& arguments) {
       "{} at {}{}\n", entry.name, settings.socket,
       settings.gpus.size() == 1 ? "" : fmt::format(", on the GPUs{}, {}", gpus, text_of(settings.place)));
   if (settings.whole_jobs)
-    fmt::print(stderr,
-               "note: memory moves, so each program is one job, and its turns last a time slice, unless exec "
-               "--jobs says otherwise\n");
+    to_stderr(
+        "note: memory moves, so each program is one job, and its turns last a time slice, unless exec "
+        "--jobs says otherwise\n");
   std::fflush(stdout);
   daemon.run(stop);
   return 0;

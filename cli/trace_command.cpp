@@ -14,6 +14,7 @@
 #include "experiments/timelines/trace_files.hpp"
 #include "models/nearest.hpp"
 #include "models/recording/file.hpp"
+#include "models/standard_error.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -50,8 +51,8 @@ void announce(const Experiment& experiment, const Manifest& manifest, const fs::
                       permutation_count(experiment, experiment.points[0]);
   const double size = estimated_trace_size(manifest.events / runs);
   if (size > static_cast<double>(TraceFiles::kMuch))
-    fmt::print(stderr, "{}: about {:.0f} MiB, of which --trace-limit allows {}\n", file.string(),
-               size / (1 << 20), limit);
+    to_stderr("{}: about {:.0f} MiB, of which --trace-limit allows {}\n", file.string(), size / (1 << 20),
+              limit);
 }
 
 int simulate(const Arguments& arguments, const Experiment& experiment, const WorldEntry& world,
@@ -61,15 +62,15 @@ int simulate(const Arguments& arguments, const Experiment& experiment, const Wor
   announce(experiment, manifest, file, arguments.limit);
   const TraceEnd end = write_chrome_trace(experiment, world, unit, arguments.permutation, file, limit, stop);
   if (stop) {
-    fmt::print(stderr, "interrupted: nothing is written\n");
+    to_stderr("interrupted: nothing is written\n");
     return 130;
   }
   if (!end.written)
     throw InputError({"--trace-limit", 0}, "--trace-limit", quote(arguments.limit),
                      "at least room for the names of all clients");
   if (end.full_at)
-    fmt::print(stderr, "{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
-               to_text(*end.full_at - Time{}), arguments.limit);
+    to_stderr("{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
+              to_text(*end.full_at - Time{}), arguments.limit);
   if (arguments.out.empty()) list_file(arguments.folder, "trace/" + file.filename().string());
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
@@ -86,8 +87,8 @@ int trace_recording(const Arguments& arguments) {
     throw InputError({"--trace-limit", 0}, "--trace-limit", quote(arguments.limit),
                      "at least room for the names of all threads and streams");
   if (end->full_at)
-    fmt::print(stderr, "{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
-               to_text(*end->full_at - Time{}), arguments.limit);
+    to_stderr("{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
+              to_text(*end->full_at - Time{}), arguments.limit);
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
 }

@@ -24,6 +24,7 @@
 #include "models/error.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/summary.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway::spool {
 namespace {
@@ -149,7 +150,7 @@ Duration rounded(Duration d) {
   return Duration{(d.ns + unit / 2) / unit * unit};
 }
 
-void say(const std::string& line) { fmt::print(stderr, "gangway: {}\n", line); }
+void say(const std::string& line) { to_stderr("gangway: {}\n", line); }
 
 std::string how_it_ended(const rec::About& about) {
   return about.ending == rec::Ending::killed
@@ -203,17 +204,17 @@ void report_overhead(const rec::Recording& r, const RecordSettings& settings, co
                      const std::string& cupti) {
   say("run without recording");
   const Duration alone = run(settings.command).wall;
-  fmt::print(stderr, "overhead  whole program, including start: {} recorded, {} alone ({:+.1f} %)\n",
-             to_text(rounded(r.about.length)), to_text(rounded(alone)), change(r.about.length, alone));
+  to_stderr("overhead  whole program, including start: {} recorded, {} alone ({:+.1f} %)\n",
+            to_text(rounded(r.about.length)), to_text(rounded(alone)), change(r.about.length, alone));
   say("run with calls only, for the times of its jobs");
   const SpoolFolder folder(settings.out);
   run_recorded(settings, library, cupti, folder, kCallsOnly);
   if (const auto jobs = compare_jobs(r, assemble(read_spools(folder.name()))))
-    fmt::print(stderr, "overhead  median job: {} recorded, {} with calls only ({:+.1f} %)\n",
-               to_text(rounded(jobs->recorded)), to_text(rounded(jobs->calls_only)),
-               change(jobs->recorded, jobs->calls_only));
+    to_stderr("overhead  median job: {} recorded, {} with calls only ({:+.1f} %)\n",
+              to_text(rounded(jobs->recorded)), to_text(rounded(jobs->calls_only)),
+              change(jobs->recorded, jobs->calls_only));
   else
-    fmt::print(stderr, "overhead  of jobs: unknown, because the program did not repeat its calls\n");
+    to_stderr("overhead  of jobs: unknown, because the program did not repeat its calls\n");
 }
 
 // Adds what a second run tells of the nodes of graphs, if there are graphs.
@@ -294,7 +295,7 @@ int record(const RecordSettings& settings) {
 
   report_problems(r);
   report_jobs(r, settings);
-  fmt::print(stderr, "{}", to_text(r, rec::summarise(r)));
+  to_stderr("{}", to_text(r, rec::summarise(r)));
   if (settings.overhead && arrived == 0) report_overhead(r, settings, library, cupti);
   say(settings.out + " is written");
   if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::nvtx)

@@ -6,7 +6,7 @@ import re
 import subprocess
 import unittest
 
-from program import GANGWAY, ROOT, SMALL, ProgramTest, contents, manifest, table
+from program import GANGWAY, ProgramTest, ROOT, SMALL, TINY, contents, manifest, table
 
 
 class Calls(ProgramTest):
@@ -282,8 +282,41 @@ class Run(ProgramTest):
 
     def test_a_failing_standard_output_is_no_success(self):
         with open("/dev/full", "w") as full:
-            done = subprocess.run([GANGWAY, "list", "policies"], stdout=full, stderr=subprocess.PIPE)
-        self.assertEqual(done.returncode, 1)
+            for words in (["list", "policies"], ["--help"], ["--version"]):
+                done = subprocess.run([GANGWAY, *words], stdout=full, stderr=subprocess.PIPE)
+                self.assertEqual(done.returncode, 1, words)
+
+    def test_a_failing_standard_error_changes_no_exit_code(self):
+        experiment = self.file("e.yaml", TINY)
+        with open("/dev/full", "w") as full:
+            for code, words in ((2, ["check", "nosuch.yaml"]), (2, ["nosuch"]), (2, ["run"]),
+                                (1, ["run", experiment, "--set", "horizon=1 ns", "--out", "late"]),
+                                (0, ["run", experiment, "--trace", "--trace-limit", "1 KiB", "--out", "out"])):
+                done = subprocess.run([GANGWAY, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=full)
+                self.assertEqual(done.returncode, code, words)
+        self.assertTrue((self.folder / "out/summary.csv").exists())
+
+    def test_native_clients_too_need_what_the_mechanism_needs(self):
+        native = TINY.replace("{name: A,", "{name: A, native: true,")
+        for mechanism in ("basic", "proxy", "proxy-adaptive"):
+            for text in (TINY, native):
+                said = self.refused("run", self.file("e.yaml", text.replace("ideal", mechanism)), "--set", "device=gtx-670", "--out", "out")
+                self.assertIn("found no costs of polls", said)
+        one = "device: {kind: device, version: 1, name: d, sms: 1, sm: {threads: 1024, blocks: 1, registers: 65536, shared_memory: 48 KiB}, " \
+              "polls: {host: 1 us, device: 300 ns}}"
+        small = native.replace("device: titan-x-pascal", one).replace("ideal", "proxy")
+        self.assertIn("expected room for 2", self.refused("check", self.file("e.yaml", small)))
+
+    def test_data_that_may_never_end_are_not_read(self):
+        os.mkfifo(self.folder / "pipe")
+        for name in ("/dev/zero", "pipe", "."):
+            text = TINY.replace("{name: A,", "{name: A, arrivals: {file: %s}," % name)
+            self.assertIn("which cannot be read", self.refused("check", self.file("e.yaml", text)))
+
+    def test_seeds_are_not_negative(self):
+        for words in (["taskset", "uunifast-discard"], ["bound", "nosuch.yaml"]):
+            for seed in (-1, 2 ** 63, 2 ** 64, "010", "0x10", "1.5"):
+                self.assertIn(f"--seed: found '{seed}', expected a whole number", self.refused(*words, "--seed", seed))
 
 
 if __name__ == "__main__":
