@@ -1,6 +1,10 @@
 #include "experiments/timelines/trace_files.hpp"
 
 #include <fmt/format.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <memory>
 
 #include "experiments/results/files.hpp"
 #include "models/quantity.hpp"
@@ -19,6 +23,15 @@ std::string size_text(double bytes) {
   if (bytes >= kGiB) return fmt::format("{:.1f} GiB", bytes / kGiB);
   if (bytes >= kMiB) return fmt::format("{:.0f} MiB", bytes / kMiB);
   return fmt::format("{:.0f} KiB", bytes / kKiB);
+}
+
+// Whether the limit ended it; it says so at its beginning.
+bool is_cut(const fs::path& file) {
+  const std::unique_ptr<gzFile_s, decltype(&gzclose_r)> in(gzopen(file.c_str(), "rb"), gzclose_r);
+  std::string head(std::size_t{1} << 16, '\0');
+  const int size = in ? gzread(in.get(), head.data(), static_cast<unsigned>(head.size())) : 0;
+  head.resize(static_cast<std::size_t>(std::max(size, 0)));
+  return head.find(R"("full_at_ns":)") != std::string::npos;
 }
 
 }  // namespace
@@ -76,8 +89,14 @@ bool TraceFiles::make_missing(const WorldEntry& world, const std::atomic<bool>& 
   std::size_t left_out = 0;
   bool stopped = false;
   each([&](const Unit& unit) {
-    if (has(unit) || (only_lost && !parts_.lost(name(unit)))) return true;
-    if (full_) {
+    if (only_lost && !parts_.lost(name(unit))) return true;
+    if (has(unit)) {
+      if (!is_cut(file(unit))) return true;
+      full_ = full_ || left() == 0;
+      if (full_) return true;
+      std::error_code error;
+      fs::remove(file(unit), error);  // written again, as now there may be more room
+    } else if (full_ && !parts_.lost(name(unit))) {
       ++left_out;
       return true;
     }

@@ -211,6 +211,15 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
                 self.check_tracks(trace)
                 for other in ("summary.csv", "clients.csv", "jobs.csv"):
                     self.assertEqual((out / other).read_bytes(), (self.folder / "whole" / other).read_bytes())
+                for _ in range(2):  # the same again changes nothing
+                    again = self.gangway("run", file, "--out", out, "--trace", "--trace-limit", f"{limit} KiB")
+                    self.assertIn(cut[0], again.stderr)
+                    self.assert_same_files(contents(out / "trace"), kept)
+                self.gangway("run", file, "--out", out)
+                self.assert_same_files(contents(out / "trace"), kept)
+                self.gangway("run", file, "--out", out, "--trace", "--trace-limit", "1 MiB")
+                unpacked = [{name: gzip.decompress(data) for name, data in files.items()} for files in (contents(out / "trace"), whole)]
+                self.assert_same_files(*unpacked)
 
     def test_the_trace_command_has_a_limit_for_its_file(self):
         self.gangway("run", self.file("e.yaml", BUSY), "--out", self.out)
