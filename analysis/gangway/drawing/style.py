@@ -1,6 +1,5 @@
 """How every figure looks: one colour, marker, hatch and dash per policy, page layout, files that do not vary."""
 import math
-import os
 import textwrap
 import zlib
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from gangway.drawing import names
+from gangway.whole_file import whole_file
 
 USUAL_WIDTH = 7.2  # inches: two columns of a paper
 WIDTH = USUAL_WIDTH  # of the figures that are being drawn; prepare() sets it
@@ -239,12 +239,7 @@ def save(figure, folder, name):
     metadata = {'png': {'Software': None}, 'pdf': {'CreationDate': None}}
     paths = [folder / f'{name}.{suffix}' for suffix in metadata]
     for path, (suffix, keys) in zip(paths, metadata.items()):
-        part = path.with_name(path.name + '.part')
-        try:
+        with whole_file(path) as part:
             figure.savefig(part, format=suffix, dpi=200, metadata=keys)
-            os.replace(part, path)
-        except OSError as error:
-            part.unlink(missing_ok=True)
-            raise OSError(error.errno, error.strerror, str(path)) from None
     pyplot.close(figure)
     return paths

@@ -20,6 +20,7 @@ from gangway.drawing import agreement, names, results, studies, style  # noqa: E
 from gangway.drawing.commands import compare as comparing  # noqa: E402
 from gangway.drawing.commands import figures as drawing  # noqa: E402
 from gangway.drawing.commands import report  # noqa: E402
+from gangway.whole_file import write_whole  # noqa: E402
 
 _MOST_ROWS = 2000      # of a table; the file has the rest
 _MOST_SVG = 250_000    # bytes of one figure; a larger one becomes a picture
@@ -269,13 +270,7 @@ def _pair(folders):
 def _main(arguments):
     out = Path(arguments.out) if arguments.out else Path(arguments.folders[0]) / 'report.html'
     text = page(arguments.folders)
-    part = out.with_name(out.name + '.part')
-    try:
-        part.write_text(text, encoding='utf-8')
-        os.replace(part, out)
-    except OSError as error:
-        part.unlink(missing_ok=True)
-        raise OSError(error.errno, error.strerror, str(out)) from None
+    write_whole(out, text)
     print(f'{out}: {len(text.encode()) / 1e6:.2f} MB')
 
 

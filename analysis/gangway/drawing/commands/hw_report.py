@@ -4,13 +4,13 @@ Parts, calibrations beside what a paper prints of its kernels, and each experime
 yet is left out.
 """
 import math
-import os
 import re
 from collections import Counter
 from pathlib import Path
 
 from gangway.drawing import command, names, results
 from gangway.drawing.commands.report import markdown_table, tally
+from gangway.whole_file import write_whole
 
 _PRINTED = Path(__file__).resolve().parents[4] / 'experiments' / 'frs' / 'printed.yaml'
 _GOALS = {'antt': 0.02, 'stp': 0.02, 'dntt': 0.05}  # how near predictions are to be
@@ -275,9 +275,7 @@ def _percent(share):
 def _main(arguments):
     page = text(arguments.folder)
     path = Path(arguments.folder) / 'report.md'
-    part = path.with_name('report.md.part')
-    part.write_text(page, encoding='utf-8')
-    os.replace(part, path)
+    write_whole(path, page)
     print(path)
 
 

@@ -1,9 +1,9 @@
 """Counts, experiment by experiment, which printed values are met, missed, inputs or open: the table of experiments/papers.md."""
-import os
 from collections import Counter
 from pathlib import Path
 
 from gangway.drawing import command, results
+from gangway.whole_file import write_whole
 
 BEGIN, END = '<!-- made by ./dev printed -->\n', '<!-- end -->\n'
 _PAPERS = {'frs': 'FRS', 'effisha': 'EffiSha', 'neon': 'NEON', 'share-a-gpu': 'Share-a-GPU', 'yang-anderson': 'Yang and Anderson'}
@@ -66,9 +66,7 @@ def _main(arguments):
     page = Path(arguments.page)
     text = page_with(page, made)
     if arguments.write:
-        part = page.with_name(page.name + '.part')
-        part.write_text(text, encoding='utf-8')
-        os.replace(part, page)
+        write_whole(page, text)
     elif text != page.read_text(encoding='utf-8'):
         raise results.InputError(page, 'a table of printed values that differs from the results', './dev printed, which makes it')
 

@@ -4,7 +4,6 @@ Writes rankings.md, rankings.csv and the figure `fairness` and prints the mean r
 """
 import csv
 import io
-import os
 from pathlib import Path
 
 from gangway.drawing import command
@@ -12,6 +11,7 @@ from gangway.drawing import command
 command.need_matplotlib()
 
 from gangway.drawing import fairness, ranking, results, style
+from gangway.whole_file import write_whole
 
 _TITLE = 'Fairness against throughput of every policy'
 
@@ -23,9 +23,7 @@ def write(workloads, out):
     csv.writer(lines, lineterminator='\n').writerows(ranking.csv_rows(made))
     out.mkdir(parents=True, exist_ok=True)
     for name, text in (('rankings.md', ranking.markdown(made)), ('rankings.csv', lines.getvalue())):
-        part = out / (name + '.part')
-        part.write_text(text, encoding='utf-8')
-        os.replace(part, out / name)
+        write_whole(out / name, text)
         yield out / name
     style.prepare()
     yield from style.save(fairness.draw(workloads, _TITLE), out, 'fairness')

@@ -1,10 +1,10 @@
 """Prints what a result folder measured, and how that compares with what was published."""
 import math
-import os
 from collections import Counter
 from pathlib import Path
 
 from gangway.drawing import command, names, results
+from gangway.whole_file import write_whole
 
 
 def text(found):
@@ -161,19 +161,13 @@ def _tex_table(head, rows):
     return '\n'.join([rf'\begin{{tabular}}{{{columns}}}', r'\toprule', lines[0], r'\midrule', *lines[1:], r'\bottomrule', r'\end{tabular}'])
 
 
-def _write(path, content):
-    part = path.with_name(path.name + '.part')
-    part.write_text(content, encoding='utf-8')
-    os.replace(part, path)
-
-
 def _main(arguments):
     found = [results.read(folder, arguments.metric) for folder in arguments.folders]
     for each in found:
         content = tex(each) if arguments.tex else text(each)
         print(content)
         if arguments.write:
-            _write(Path(each.path) / ('report.tex' if arguments.tex else 'report.md'), content)
+            write_whole(Path(each.path) / ('report.tex' if arguments.tex else 'report.md'), content)
     if any(each.published for each in found) and len(found) > 1 and not arguments.tex:
         print('all: ' + tally([row for each in found for row in each.published]))
 

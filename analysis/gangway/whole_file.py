@@ -1,0 +1,22 @@
+"""Files that are there whole or not at all."""
+import contextlib
+import os
+
+
+@contextlib.contextmanager
+def whole_file(path):
+    """Gives the path to write to; takes the name `path` at the end. OSError, with that name, where it cannot be written: then
+    nothing is left."""
+    part = path.with_name(path.name + '.part')
+    try:
+        yield part
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from None
+
+
+def write_whole(path, text):
+    """Likewise, a file of this text."""
+    with whole_file(path) as part:
+        part.write_text(text, encoding='utf-8')
