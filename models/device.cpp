@@ -46,7 +46,7 @@ std::vector<AfterIdle> read_after_idle(const Field& field) {
   for (const Field& item : field.items()) {
     const auto pair = item.items();
     if (pair.size() != 2)
-      item.fail(fmt::format("{} values", pair.size()), "[idle time, additional time of a launch]");
+      item.fail(fmt::format("a list of {}", pair.size()), "[idle time, additional time of a launch]");
     all.push_back({pair[0].duration(), pair[1].duration()});
     const Duration before = all.size() > 1 ? all[all.size() - 2].idle : Duration{};
     if (all.back().idle <= before) pair[0].fail(to_text(all.back().idle), "more than " + to_text(before));

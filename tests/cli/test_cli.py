@@ -313,6 +313,14 @@ class Run(ProgramTest):
             text = TINY.replace("{name: A,", "{name: A, arrivals: {file: %s}," % name)
             self.assertIn("which cannot be read", self.refused("check", self.file("e.yaml", text)))
 
+    def test_idle_times_increase_and_have_a_time_each(self):
+        experiment = self.file("e.yaml", TINY)
+        for given, said in (("[[1 ms, 3 us], [1 ms, 4 us]]", "after_idle.1.0': found 1 ms, expected more than 1 ms"),
+                            ("[[0 ns, 3 us]]", "after_idle.0.0': found 0 ns, expected more than 0 ns"),
+                            ("[[1 ms]]", "after_idle.0': found a list of 1, expected [idle time, additional time of a launch]"),
+                            ("[]", "after_idle': found an empty list"), ("[[1 ms, -3 us]]", "found '-3 us', expected a time")):
+            self.assertIn(said, self.refused("run", experiment, "--set", f"device.commands.after_idle={given}", "--out", "out"))
+
     def test_seeds_are_not_negative(self):
         for words in (["taskset", "uunifast-discard"], ["bound", "nosuch.yaml"]):
             for seed in (-1, 2 ** 63, 2 ** 64, "010", "0x10", "1.5"):
