@@ -7,6 +7,8 @@
 #include <sstream>
 
 #include "experiments/library/calibration_files.hpp"
+#include "hw/calibration/fitted.hpp"
+#include "hw/calibration/measurements.hpp"
 #include "hw/calibration/polls.hpp"
 #include "models/error.hpp"
 #include "models/input/document.hpp"
@@ -186,4 +188,23 @@ TEST_CASE("costs of polls, their readings and their fits are in a calibration's 
 TEST_CASE("a device whose polls were not measured has none in its file") {
   const Files files(of_device(132));
   CHECK_FALSE(files.device().polls);
+}
+
+TEST_CASE("launches after idle times: medians beyond launches one after the other, of one mechanism") {
+  Calibration c;
+  const auto read = [&](const char* quantity, const char* mechanism, std::int64_t idle, double ns) {
+    c.readings.push_back({quantity, mechanism, "throttle", idle, ns});
+  };
+  for (const double ns : {9'000, 8'000, 30'000}) read("launch", "flag-copy", 0, ns);
+  for (const double ns : {50'000, 50'000}) read("launch", "write-value", 0, ns);
+  for (const double ns : {24'000, 90'000, 23'000}) read(kLaunchAfterIdle, "flag-copy", 30'000'000, ns);
+  for (const double ns : {8'500, 8'600, 8'400}) read(kLaunchAfterIdle, "flag-copy", 100'000, ns);
+  read(kLaunchAfterIdle, "write-value", 100'000, 99'000);
+  const std::vector<AfterIdle> found = launches_after_idle(c, "flag-copy");
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].idle == Duration{100'000});
+  CHECK(found[0].longer == Duration{0});  // never less than one after the other
+  CHECK(found[1].idle == Duration{30'000'000});
+  CHECK(found[1].longer == Duration{15'000});
+  CHECK(launches_after_idle(c, "proxy").empty());
 }
