@@ -261,7 +261,7 @@ void context_goes(std::uint64_t context) {
 void context_went(std::uint64_t context) {
   gate.channels_closed(0, context);
   memory_context_gone(context);
-  if (forms != nullptr) forms->context_went();
+  if (forms != nullptr) forms->context_goes();
 }
 
 template <Index I, Event E, bool Thread, typename F>
@@ -339,21 +339,26 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::context_destroyed) {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
       const live::LaunchKeeper::Alone alone(keeper());
+      KernelTimes::ContextEnd times;
       context_goes(context);
       Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
-      if (result == CUDA_SUCCESS) end.gone();
-      if (result == CUDA_SUCCESS) context_went(context);
+      if (result != CUDA_SUCCESS) return result;
+      times.gone();
+      end.gone();
+      context_went(context);
       return result;
     } else if constexpr (E == Event::primary_reset || E == Event::primary_released) {
       const CUdevice device = (arguments, ...);
       const std::uint64_t context = driver.primary_context(device);
       const live::LaunchKeeper::Alone alone(keeper());
+      KernelTimes::ContextEnd times;
       context_goes(context);
       Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
       const bool others = E == Event::primary_released && driver.primary_context(device) == context;
       if (context == 0 || result != CUDA_SUCCESS || others) return result;
+      times.gone();
       end.gone();
       context_went(context);
       return result;

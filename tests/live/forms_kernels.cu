@@ -1,4 +1,4 @@
-// The kernels of forms_client.cpp; forms_kernels.ptx is what nvcc makes of them (nvcc -ptx -arch=sm_80).
+// The kernels of forms_client; forms_kernels.ptx is what nvcc makes of them (nvcc -ptx -arch=sm_80).
 extern "C" __global__ void work(unsigned* p, unsigned pass, unsigned rounds) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   unsigned v = i * 2654435761u + pass;

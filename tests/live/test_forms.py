@@ -206,6 +206,14 @@ class Results(FormsTest):
             self.assertEqual(result[:2], self.native("resets", "20"), result[2])
             daemon.end()
 
+    def test_a_kernel_whose_other_contexts_go(self):
+        # What measured it in them is not used afterwards.
+        daemon = self.begin("--policy", "piv", "--forms", "worth")
+        self.more.update(FORMS_LIBRARY="1", STANDIN_END_US="5000")
+        result, _ = self.beside_urgent(daemon, "shares", "400", least=0)
+        self.assertEqual(result[:2], self.native("shares", "400"), result[2])
+        daemon.end()
+
     def test_the_log_says_when_kernels_were_told_and_had_left_since_the_order(self):
         for command, least in ((["riskiest", "60"], 5), (["kinds", "60"], 0)):  # kinds overstays the drain limit
             with self.subTest(command=command):

@@ -200,11 +200,6 @@ void Forms::context_goes() {
   DriverPort::functions_change();
 }
 
-void Forms::context_went() {
-  context_goes();
-  KernelTimes::context_gone();
-}
-
 void Forms::first_launch(void* function, FormedKernel* kernel) {
   const RelaxedCapture relaxed;
   const auto its = static_cast<CUfunction>(function);

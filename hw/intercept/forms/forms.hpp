@@ -32,7 +32,6 @@ class Forms : private live::Contexts {
   // that goes may stay after all.
   void something_unloaded();
   void context_goes();
-  void context_went();
   // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too.
   void first_launch(void* function, FormedKernel* kernel);
 

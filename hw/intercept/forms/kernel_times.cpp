@@ -15,15 +15,18 @@ constexpr std::uint64_t kAtFirst = 4,
 
 bool KernelTimes::worth(std::uint64_t blocks, std::uint64_t evictions) {
   const std::lock_guard lock(mutex_);
+  const std::shared_lock use(in_use);
   look(evictions);
   return ns_a_block_ >= kLeastABlock && ns_a_block_ * static_cast<double>(blocks) >= kWorth;
 }
 
 bool KernelTimes::begins(CUcontext context, CUstream stream, std::uint64_t evictions) {
   const std::lock_guard lock(mutex_);
+  const std::shared_lock use(in_use);
   look(evictions);
   const std::uint64_t launch = launches_++;
-  if (measuring_ || pending_ || (launch >= kAtFirst && launch % kLater != 0)) return false;
+  if (contexts_ending != 0 || measuring_ || pending_ || (launch >= kAtFirst && launch % kLater != 0))
+    return false;
   if (begin_ == nullptr) {
     if (!create()) return false;
     context_ = context;
@@ -45,16 +48,17 @@ bool KernelTimes::create() {
 
 void KernelTimes::ends(CUstream stream, std::uint64_t blocks) {
   const std::lock_guard lock(mutex_);
-  forget_events();
-  if (!std::exchange(measuring_, false)) return;
+  const std::shared_lock use(in_use);
+  const bool usable = events_usable();
+  if (!std::exchange(measuring_, false) || !usable) return;
   pending_ = cuda.cuEventRecord(end_, stream) == CUDA_SUCCESS;
   blocks_ = blocks;
 }
 
 void KernelTimes::end() {
   const std::lock_guard lock(mutex_);
-  forget_events();
-  if (begin_ == nullptr) return;
+  const std::shared_lock use(in_use);
+  if (!events_usable() || begin_ == nullptr) return;
   const RelaxedCapture relaxed;
   cuda.cuEventDestroy_v2(begin_);
   cuda.cuEventDestroy_v2(end_);
@@ -62,16 +66,27 @@ void KernelTimes::end() {
   pending_ = measuring_ = false;
 }
 
-void KernelTimes::forget_events() {
-  const std::uint64_t gone = contexts_gone.load();
-  if (gone == std::exchange(gone_, gone)) return;
-  begin_ = end_ = nullptr;
-  pending_ = measuring_ = false;
+KernelTimes::ContextEnd::ContextEnd() {
+  const std::unique_lock none(in_use);
+  ++contexts_ending;
+}
+
+KernelTimes::ContextEnd::~ContextEnd() {
+  const std::unique_lock none(in_use);
+  --contexts_ending;
+  if (gone_) ++contexts_gone;
+}
+
+bool KernelTimes::events_usable() {
+  if (contexts_gone != std::exchange(gone_, contexts_gone)) {
+    begin_ = end_ = nullptr;
+    pending_ = measuring_ = false;
+  }
+  return contexts_ending == 0;
 }
 
 void KernelTimes::look(std::uint64_t evictions) {
-  forget_events();
-  if (!pending_) return;
+  if (!events_usable() || !pending_) return;
   const RelaxedCapture relaxed;
   if (cuda.cuEventQuery(end_) == CUDA_ERROR_NOT_READY) return;
   pending_ = false;

@@ -1,9 +1,9 @@
 // How long a kernel takes, learnt from some of its launches: kernels not worth evicting run in original form.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <shared_mutex>
 
 #include "hw/intercept/forms/real_calls.hpp"
 
@@ -18,16 +18,28 @@ class KernelTimes {
   bool begins(CUcontext context, CUstream stream, std::uint64_t evictions);
   void ends(CUstream stream, std::uint64_t blocks);
   void end();  // the kernel is gone
-  // Some context is gone, and with it its events: to use one would crash the process, and the context's
-  // handle may come again. So all kernels make new ones.
-  static void context_gone() { contexts_gone.fetch_add(1); }
+  // Around a call with which the driver may destroy a context. To use the context's events afterwards would
+  // crash the process, and its handle may come again, so meanwhile no kernel uses any event, and if the
+  // context is gone() all make new ones.
+  class ContextEnd {
+   public:
+    ContextEnd();
+    ~ContextEnd();
+    ContextEnd(const ContextEnd&) = delete;
+    ContextEnd& operator=(const ContextEnd&) = delete;
+    void gone() { gone_ = true; }
+
+   private:
+    bool gone_ = false;
+  };
 
  private:
   bool create();
-  void forget_events();
+  bool events_usable();
   void look(std::uint64_t evictions);
 
-  inline static std::atomic<std::uint64_t> contexts_gone{0};
+  inline static std::shared_mutex in_use;  // shared: an event may be
+  inline static std::uint64_t contexts_ending = 0, contexts_gone = 0;
   std::mutex mutex_;
   std::uint64_t gone_ = 0;       // contexts, when the events were made
   CUcontext context_ = nullptr;  // of the events

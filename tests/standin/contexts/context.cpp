@@ -1,5 +1,8 @@
 #include "tests/standin/contexts/context.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include "tests/standin/calls/registry.hpp"
 #include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/contexts/visible_devices.hpp"
@@ -63,6 +66,11 @@ void destroy_context(Lock& lock, Context& which) {
   remove(which.handle());
   which.destroyed = true;
   contexts().erase(which.handle());
+  static const std::chrono::duration<double, std::micro> takes(environment_number("STANDIN_END_US", 0));
+  if (takes.count() <= 0) return;
+  lock.unlock();
+  std::this_thread::sleep_for(takes);
+  lock.lock();
 }
 
 std::shared_ptr<Context> current_or_none() {

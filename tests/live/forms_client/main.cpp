@@ -1,0 +1,13 @@
+// A program of the tests whose kernels can leave before their end: uses the driver, knows nothing of Gangway.
+// Its kernels have no host twins, so the stand-in carries their PTX out. forms_client MODE [NUMBER or FILE]
+#include <cstdlib>
+
+#include "tests/live/forms_client/modes.hpp"
+
+int main(int argc, char** argv) {
+  using gangway::forms_client::Gpu, gangway::forms_client::Mode;
+  const auto mode = Mode::all().find(argc > 1 ? argv[1] : "passes");
+  if (mode == Mode::all().end()) return 2;
+  Gpu gpu(std::getenv("FORMS_PTX"));
+  return mode->second(gpu, argc > 2 ? argv[2] : "10");
+}
