@@ -177,7 +177,8 @@ nlohmann::ordered_json json_of(const TaskSet& set, const BoundReport& report, co
 struct Arguments {
   std::string file, horizon, save;
   double seconds = 0;
-  std::uint64_t steps = 0, seed = 1;
+  std::uint64_t steps = 0;
+  std::optional<std::uint64_t> seed;
   bool json = false;
   InWorld in_world;
 };
@@ -195,12 +196,15 @@ void hold_against(const BoundReport& report, const Seen& seen) {
 int bound(Arguments& arguments) {
   const bool search = arguments.seconds > 0 || arguments.steps > 0;
   InWorld& in_world = arguments.in_world;
-  in_world.seed = arguments.seed;
+  const std::uint64_t seed = in_world.seed = arguments.seed.value_or(1);
   in_world.json = arguments.json;
   check_combination(in_world, arguments.file,
                     search || !arguments.horizon.empty() || !arguments.save.empty());
   if (in_world.draw > 0) return hold_drawn_sets(in_world);
   if (!in_world.world.empty()) return hold_set(in_world, arguments.file);
+  if (arguments.seed && !search && arguments.horizon.empty())
+    throw InputError({"--seed", 0}, "--simulate", "nothing",
+                     "--simulate, --search, --steps or --world, which use it");
   if (!search && !arguments.save.empty())
     throw InputError({"--save", 0}, "--search", "nothing", "--search or --steps, which find what is saved");
   const Node root = read_yaml(arguments.file);
@@ -208,18 +212,18 @@ int bound(Arguments& arguments) {
   const BoundReport report = bound_with_costs(set);
   Seen seen;
   if (!arguments.horizon.empty())
-    seen.simulated = simulate_responses(set, simulation_horizon(set, arguments.horizon), arguments.seed);
+    seen.simulated = simulate_responses(set, simulation_horizon(set, arguments.horizon), seed);
   if (search) {
     SearchLimits limits{std::nullopt, arguments.steps};
     if (arguments.seconds > 0) limits.seconds = arguments.seconds;
     if (!arguments.save.empty()) make_empty_folder(arguments.save, "--save");
-    seen.searched = search_worst_case(set, limits, arguments.seed, catch_interrupts());
-    if (!arguments.save.empty()) save_worst_cases(set, *seen.searched, arguments.save);
+    seen.searched = search_worst_case(set, limits, seed, catch_interrupts());
   }
   if (arguments.json)
     fmt::print("{}\n", json_of(set, report, seen).dump(1));
   else
-    print(set, report, seen, arguments.seed);
+    print(set, report, seen, seed);
+  if (!arguments.save.empty()) save_worst_cases(set, *seen.searched, arguments.save);
   hold_against(report, seen);
   return seen.searched && seen.searched->interrupted ? 130 : 0;
 }

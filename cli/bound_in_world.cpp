@@ -7,6 +7,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/named_values.hpp"
 #include "experiments/observed/observed_sets.hpp"
 #include "experiments/results/files.hpp"
 #include "hw/real_device.hpp"
@@ -31,7 +32,7 @@ ObserveOptions options_of(const InWorld& in_world) {
   options.world = &Worlds::named(in_world.world, "--world", "world");
   options.mechanism = in_world.mechanism;
   options.length = Duration{static_cast<std::int64_t>(in_world.seconds * 1e9)};
-  options.search = in_world.search;
+  options.search = in_world.search.value_or(options.search);
   options.seed = in_world.seed;
   return options;
 }
@@ -90,76 +91,81 @@ nlohmann::ordered_json json_of(const TaskSet& set, const BoundReport& bounds, co
   return json;
 }
 
-std::vector<std::pair<std::string, std::string>> costs_of(const std::vector<std::string>& given) {
-  std::vector<std::pair<std::string, std::string>> costs;
-  for (const std::string& text : given) {
-    const auto equals = text.find('=');
-    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-      throw InputError({"--cost", 0}, "cost", quote(text), "KEY=TIME, such as 'lateness=30 us'");
-    costs.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return costs;
+// Options that make no difference to the set in this world.
+void refuse_unused(const InWorld& in_world, const TaskSet& set, const WorldEntry& world) {
+  const bool owners = std::holds_alternative<OwningTasks>(set.tasks);
+  if (in_world.search && owners)
+    throw InputError({"--climb", 0}, "scheduler", "kernels that own the device",
+                     "kernels that share it, for which --climb searches");
+  if (in_world.mechanism.empty()) return;
+  if (!owners)
+    throw InputError({"--mechanism", 0}, "scheduler", "kernels that share the device",
+                     "kernels that own it one at a time, which a mechanism evicts");
+  if (!world.real_time)
+    throw InputError({"--mechanism", 0}, "--world", quote(world.name),
+                     "a world in real time (here the set says what an eviction takes)");
 }
 
 // All that the results of drawn sets depend on.
-std::string request_of(const InWorld& in_world) {
+std::string request_of(const InWorld& in_world, const ObserveOptions& options) {
   std::string files;
   for (const char* name : {"device.yaml", "workload.yaml", "samples.csv"})
     files += read_file(std::filesystem::path(in_world.from) / name);
   return fmt::format(
       "world {}, mechanism {}, run {}, search {}, seed {}, slack {}, margin {}, costs [{}], calibration {}",
       in_world.world, in_world.mechanism.empty() ? "usual" : in_world.mechanism, in_world.seconds,
-      in_world.search, in_world.seed, in_world.slack, in_world.margin, fmt::join(in_world.costs, ", "),
+      options.search, in_world.seed, in_world.slack, in_world.margin, fmt::join(in_world.costs, ", "),
       sha256_of(files));
 }
 
 }  // namespace
 
 void add_in_world(CLI::App& sub, InWorld& in_world) {
-  sub.add_option("--world", in_world.world,
-                 "play the set in this world, and check responses against its bounds with costs")
-      ->type_name(fmt::format("{{{}}}", fmt::join(worlds(), ",")));
+  auto* const world =
+      sub.add_option("--world", in_world.world,
+                     "play the set in this world, and check responses against its bounds with costs")
+          ->type_name(fmt::format("{{{}}}", fmt::join(worlds(), ",")));
   sub.add_option("--run", in_world.seconds, "release jobs for this many seconds (default 1)")
-      ->check(CLI::Range(0.001, 1e5));
+      ->check(CLI::Range(0.001, 1e5))
+      ->needs(world);
   sub.add_option("--mechanism", in_world.mechanism, "eviction mechanism (default: the world's first)")
-      ->type_name(value_type::kMechanism);
+      ->type_name(value_type::kMechanism)
+      ->needs(world);
   sub.add_option(
          "--climb", in_world.search,
          "in a world, for kernels that share: simulations per task that search for bad releases (default 50)")
-      ->check(CLI::Range(0, 1'000'000));
-  sub.add_option("--draw", in_world.draw, "instead of a file: this many random sets of measured kernels")
-      ->check(CLI::Range(1, 1'000'000));
-  sub.add_option("--from", in_world.from, "folder of `gangway calibrate` with the kernels to draw")
-      ->type_name(value_type::kFolder);
-  sub.add_option("--out", in_world.out,
-                 "folder for the results of drawn sets; the same command continues them")
-      ->type_name(value_type::kFolder);
+      ->check(CLI::Range(0, 1'000'000))
+      ->needs(world);
+  auto* const from =
+      sub.add_option("--from", in_world.from, "folder of `gangway calibrate` with the kernels to draw")
+          ->type_name(value_type::kFolder);
+  auto* const out = sub.add_option("--out", in_world.out,
+                                   "folder for the results of drawn sets; the same command continues them")
+                        ->type_name(value_type::kFolder);
+  auto* const draw =
+      sub.add_option("--draw", in_world.draw, "instead of a file: this many random sets of measured kernels")
+          ->check(CLI::Range(1, 1'000'000))
+          ->needs(world, from, out);
+  from->needs(draw);
+  out->needs(draw);
   sub.add_option("--slack", in_world.slack,
                  "share by which drawn kernels may exceed their measured time (default 0.02)")
-      ->check(CLI::Range(0.0, 10.0));
+      ->check(CLI::Range(0.0, 10.0))
+      ->needs(draw);
   sub.add_option("--margin", in_world.margin,
                  "factor by which commands of drawn sets may exceed their measured time (default 1.5)")
-      ->check(CLI::Range(1.0, 100.0));
+      ->check(CLI::Range(1.0, 100.0))
+      ->needs(draw);
   sub.add_option("--cost", in_world.costs, "a cost of drawn sets, such as 'lateness=30 us'")
-      ->type_name("KEY=TIME");
+      ->type_name("KEY=TIME")
+      ->needs(draw);
 }
 
 void check_combination(const InWorld& in_world, const std::string& file, bool simulated) {
-  if (in_world.draw > 0) {
-    if (!file.empty()) throw InputError({"--draw", 0}, "taskset", quote(file), "no file beside --draw");
-    for (const auto& [option, value] :
-         {std::pair("--world", &in_world.world), std::pair("--from", &in_world.from),
-          std::pair("--out", &in_world.out)})
-      if (value->empty())
-        throw InputError({"--draw", 0}, option, "nothing", "--draw N --world W --from DIR --out DIR");
-  } else {
-    if (file.empty())
-      throw InputError({"gangway bound", 0}, "taskset", "nothing", "a task set file, or --draw");
-    for (const auto& [option, given] :
-         {std::pair("--from", !in_world.from.empty()), std::pair("--out", !in_world.out.empty()),
-          std::pair("--cost", !in_world.costs.empty())})
-      if (given) throw InputError({option, 0}, "--draw", "nothing", "--draw N, to which it belongs");
-  }
+  if (in_world.draw > 0 && !file.empty())
+    throw InputError({"--draw", 0}, "taskset", quote(file), "no file beside --draw");
+  if (in_world.draw == 0 && file.empty())
+    throw InputError({"gangway bound", 0}, "taskset", "nothing", "a task set file, or --draw");
   if (simulated && !in_world.world.empty())
     throw InputError({"--world", 0}, "--simulate, --search, --steps", "with --world", "one or the other");
 }
@@ -168,6 +174,7 @@ int hold_set(const InWorld& in_world, const std::string& file) {
   const ObserveOptions options = options_of(in_world);
   const Node root = read_yaml(file);
   const TaskSet set = read_task_set(Field(root, ""));
+  refuse_unused(in_world, set, *options.world);
   const BoundReport bounds = bound_with_costs(set);
   const ObservedResponses seen = observe_responses(set, options, catch_interrupts());
   const Judgement judged = judge(set, bounds, seen);
@@ -189,10 +196,10 @@ int hold_drawn_sets(const InWorld& in_world) {
   DrawnSetOptions drawn{.slack = in_world.slack,
                         .margin = in_world.margin,
                         .queues = options.world->capabilities.has(Capability::native),
-                        .costs = costs_of(in_world.costs)};
+                        .costs = named_values("--cost", in_world.costs, "cost", "a cost, such as lateness")};
   const DrawnSets sets(MeasuredKernels(in_world.from, in_world.mechanism), std::move(drawn), in_world.seed);
   const ObservedSets seen = observe_sets(
-      sets, in_world.draw, options, request_of(in_world), in_world.out,
+      sets, in_world.draw, options, request_of(in_world, options), in_world.out,
       [](const std::string& row) { to_stderr("{}\n", row); }, catch_interrupts());
   const nlohmann::ordered_json json{{"sets", seen.sets},
                                     {"tasks", seen.tasks},

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ namespace gangway {
 struct InWorld {
   std::string world, mechanism;
   double seconds = 1;
-  std::uint64_t search = 50, seed = 1;
+  std::optional<std::uint64_t> search;
+  std::uint64_t seed = 1;
   bool json = false;
   // For drawn sets.
   std::uint64_t draw = 0;

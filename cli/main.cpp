@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 
 #include "cli/commands.hpp"
@@ -57,6 +58,13 @@ std::vector<std::string> ptxas_arguments(int& argc, char** argv) {
   std::vector<std::string> words(argv + 2, argv + argc);
   argc = 2;
   return words;
+}
+
+int exit_code(const std::filesystem::filesystem_error& error) {
+  const std::error_code& why = error.code();
+  const bool name = why == std::errc::too_many_symbolic_link_levels || why == std::errc::filename_too_long ||
+                    why == std::errc::not_a_directory;
+  return name ? 2 : 1;
 }
 
 // The program, called by the name of ptxas.
@@ -125,6 +133,9 @@ int main(int argc, char** argv) {
   } catch (const InputError& error) {
     to_stderr("error: {}\n", error.what());
     return 2;
+  } catch (const std::filesystem::filesystem_error& error) {
+    to_stderr("error: {}: {}\n", error.path1().string(), error.code().message());
+    return exit_code(error);
   } catch (const std::exception& error) {
     to_stderr("error: {}\n", error.what());
     return 1;

@@ -12,6 +12,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/named_values.hpp"
 #include "cli/printed_results.hpp"
 #include "experiments/results/reproduction.hpp"
 #include "experiments/running/runner.hpp"
@@ -39,11 +40,10 @@ struct Arguments {
 
 std::vector<Override> overrides(const Arguments& arguments) {
   std::vector<Override> all;
-  for (const std::string& set : arguments.sets) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError({"--set", 0}, set, "no path=value", "a path, =, and a value");
-    all.push_back({set.substr(0, equals), set.substr(equals + 1)});
+  for (const auto& [path, value] : named_values("--set", arguments.sets, "path", "a path")) {
+    if (path == "seed" && !arguments.seed.empty())
+      throw InputError({"--set", 0}, "seed", "two values", "one, of --set or of --seed");
+    all.push_back({path, value});
   }
   if (!arguments.seed.empty()) all.push_back({"seed", arguments.seed});
   return all;

@@ -13,6 +13,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
+#include "cli/named_values.hpp"
 #include "experiments/running/slice_bound.hpp"
 #include "hw/live/daemon.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
@@ -41,12 +42,8 @@ struct Arguments {
 // name=value pairs as the mapping that a file would have.
 ParameterValues values_of(const PolicyEntry& entry, const std::vector<std::string>& pairs) {
   Node given = parse_yaml("{}", "--param");
-  for (const std::string& pair : pairs) {
-    const std::size_t equals = pair.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError({"--param", 0}, pair, "no name=value", "a name, =, and a value");
-    given.put(pair.substr(0, equals), Node::text(pair.substr(equals + 1), Origin{"--param", 0}));
-  }
+  for (const auto& [name, value] : named_values("--param", pairs, "name", "a name"))
+    given.put(name, Node::text(value, Origin{"--param", 0}));
   ParameterValues values(entry.parameters, Field(given, entry.name));
   for (const Parameter& parameter : entry.parameters)
     if (values.is_given(parameter) && !values.acts(parameter)) values.refuse_idle(parameter);

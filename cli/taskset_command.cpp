@@ -6,6 +6,7 @@
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
+#include "cli/named_values.hpp"
 #include "cli/seed_option.hpp"
 #include "experiments/studies/taskset_files.hpp"
 
@@ -18,19 +19,9 @@ struct Arguments {
   std::uint64_t count = 1, seed = 1;
 };
 
-std::vector<std::pair<std::string, std::string>> parameters(const Arguments& arguments) {
-  std::vector<std::pair<std::string, std::string>> all;
-  for (const std::string& set : arguments.sets) {
-    const std::size_t equals = set.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw InputError({"--set", 0}, set, "no name=value", "a parameter, =, and a value");
-    all.emplace_back(set.substr(0, equals), set.substr(equals + 1));
-  }
-  return all;
-}
-
 int draw(const Arguments& arguments) {
-  const TaskSetGenerator generator = task_set_generator(arguments.method, parameters(arguments));
+  const TaskSetGenerator generator =
+      task_set_generator(arguments.method, named_values("--set", arguments.sets, "name", "a parameter"));
   if (arguments.out.empty()) {
     if (arguments.count != 1)
       throw InputError({"gangway taskset", 0}, "--out", "nothing", "a folder for more than one set");

@@ -459,7 +459,11 @@ void WorkloadSource::choose(const Field& names) {
   if (generator_) names.fail("a choice among clients that are drawn", "a workload with `clients`");
   std::vector<std::string> known, chosen;
   for (const Client& client : workload_.clients) known.push_back(client.name);
-  for (const Field& name : names.items()) chosen.push_back(name.one_of(known));
+  for (const Field& name : names.items()) {
+    chosen.push_back(name.one_of(known));
+    if (std::find(chosen.begin(), std::prev(chosen.end()), chosen.back()) != std::prev(chosen.end()))
+      name.fail(quote(chosen.back()) + " twice", "each client once");
+  }
   if (chosen.empty()) names.fail("no client", "at least one");
   const auto left_out = [&](const Client& client) {
     return std::find(chosen.begin(), chosen.end(), client.name) == chosen.end();

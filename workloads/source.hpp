@@ -54,8 +54,8 @@ class WorkloadSource {
   // Throws InputError if a kernel's block exceeds the device.
   WorkloadSource(const ParsedWorkload& parsed, const Device& device);
 
-  // Keeps only the listed clients, in workload order. Throws InputError for an unknown name and for drawn
-  // clients.
+  // Keeps only the listed clients, in workload order. Throws InputError for an unknown or repeated name
+  // and for drawn clients.
   void choose(const Field& names);
 
   // Replaces the facts about clients' recordings.

@@ -18,7 +18,12 @@ std::uint32_t read_point(const Field& field, std::uint32_t least = 0) {
 
 std::vector<std::string> read_names(const Field& field) {
   std::vector<std::string> names;
-  for (const Field& item : field.items()) names.push_back(item.identifier());
+  for (const Field& item : field.items()) {
+    const std::string name = item.identifier();
+    if (std::find(names.begin(), names.end(), name) != names.end())
+      item.fail(quote(name) + " twice", "each name once");
+    names.push_back(name);
+  }
   return names;
 }
 

@@ -62,6 +62,8 @@ std::size_t Table::column(const std::string& name) const {
 std::optional<std::size_t> Table::column_if_any(const std::string& name) const {
   const auto found = std::find(columns_.begin(), columns_.end(), name);
   if (found == columns_.end()) return std::nullopt;
+  if (std::find(std::next(found), columns_.end(), name) != columns_.end())
+    throw InputError({file_.string(), 1}, name, "two columns of that name", "one");
   return static_cast<std::size_t>(found - columns_.begin());
 }
 

@@ -26,7 +26,8 @@ class Table {
 
   const std::filesystem::path& file() const { return file_; }
   const std::vector<std::string>& columns() const { return columns_; }
-  std::size_t column(const std::string& name) const;  // InputError if missing
+  // InputError if there are two of the name; column(): or none.
+  std::size_t column(const std::string& name) const;
   std::optional<std::size_t> column_if_any(const std::string& name) const;
 
   bool next();  // false after the last row

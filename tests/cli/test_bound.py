@@ -107,6 +107,16 @@ class Bound(ProgramTest):
         found = json.loads(self.gangway("bound", "owners.yaml", "--simulate", 500, "--json").stdout)["tasks"][0]
         self.assertEqual((found["simulated"]["exact"], found["tightest"]["exact"]), ("3", "3"))
 
+    def test_options_without_effect(self):
+        path = self.file("set.yaml", SET)
+        for option, needed in (("--run", "--world"), ("--mechanism", "--world"), ("--climb", "--world"), ("--slack", "--draw"), ("--margin", "--draw")):
+            self.assertIn(f"{option} requires {needed}", self.refused("bound", path, option, 2))
+        for option in ("--from", "--out"):
+            self.assertIn(f"{option} requires --draw", self.refused("bound", path, option, "x"))
+        self.assertIn("--cost requires --draw", self.refused("bound", path, "--cost", "lateness=1 us"))
+        self.assertIn("--draw requires --world", self.refused("bound", "--draw", 1, "--from", "x", "--out", "y"))
+        self.assertIn("which use it", self.refused("bound", path, "--seed", 2))
+
     def test_wrong_files_and_calls(self):
         self.assertIn("found '0', expected", self.refused("bound", self.file("bad.yaml", SET.replace("C: 1 ms", "C: 0"))))
         self.refused("bound", ROOT / "models/devices/titan-x-pascal.yaml")

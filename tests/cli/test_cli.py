@@ -213,6 +213,21 @@ class Run(ProgramTest):
                 self.assertIn(part, self.refused("run", file, "--out", "out", "--set", override))
                 self.assertFalse((self.folder / "out").exists())
 
+    def test_a_value_is_given_once(self):
+        file = self.file("e.yaml", SMALL)
+        for options, part in {
+            ("--set", "seed=3", "--set", "seed=3"): "key 'seed': found two values, expected one",
+            ("--set", "seed=3", "--seed", "4"): "one, of --set or of --seed",
+        }.items():
+            self.assertIn(part, self.refused("run", file, "--out", "out", *options))
+        self.assertIn("'VA' twice, expected each client once", self.refused("run", file, "--out", "out", "--set", "clients=[VA, BS, VA]"))
+
+    def test_names_that_cannot_be_those_of_files(self):
+        for name, other in (("one", "two"), ("two", "one")):
+            (self.folder / name).symlink_to(self.folder / other)
+        self.assertIn("one: Too many levels of symbolic links", self.refused("run", "one"))
+        self.assertIn("File name too long", self.refused("run", "a" * 5000))
+
     def test_an_override_takes_effect(self):
         file = self.file("e.yaml", SMALL)
         self.gangway("run", file, "--out", "a")

@@ -261,6 +261,10 @@ TEST_CASE("what is no result folder, or not of the same experiment, is refused i
     write_file(folders.b() / "clients.csv", "point,policy,client,ntt\n0,rr,A,2\n");
     folders.refused("b/clients.csv:1: key 'response_ns_mean': found no such column");
   }
+  SECTION("a column twice") {
+    write_file(folders.b() / "clients.csv", "point,policy,client,ntt,ntt\n0,rr,A,2,3\n");
+    folders.refused("b/clients.csv:1: key 'ntt': found two columns of that name, expected one");
+  }
   SECTION("no number") {
     Folders::jobs(folders.b(), "0,rr,0,0,A,0,2\n0,rr,0,0,A,1,2 ms\n");
     folders.refused("b/jobs.csv:3: key 'ntt': found '2 ms', expected a number");

@@ -101,6 +101,12 @@ class BoundInWorld(ProgramTest):
         for more, less in zip(with_costs["tasks"], without["tasks"]):
             self.assertGreater(more["tightest"]["value"], less["tightest"]["value"] + 65)
 
+    def test_options_without_effect(self):
+        queue, owning = self.file("queue.yaml", QUEUE), self.file("owners.yaml", owners("fixed-priority"))
+        self.assertIn("kernels that own it", self.refused("bound", "--world", "host", queue, "--mechanism", "host-flag"))
+        self.assertIn("found 'sim', expected a world in real time", self.refused("bound", "--world", "sim", owning, "--mechanism", "host-flag"))
+        self.assertIn("kernels that share it", self.refused("bound", "--world", "sim", owning, "--climb", 3))
+
     def test_drawn_sets_are_gone_on_with(self):
         folder = self.calibration()
         draw = ("bound", "--world", "sim", "--from", folder, "--run", 0.1, "--seed", 5)
@@ -155,10 +161,10 @@ class BoundInWorld(ProgramTest):
         refused("times without a unit", "--world", "host", self.file("plain.yaml", plain))
         refused("expected one or the other", "--world", "sim", good, "--simulate", "9 s")
         refused("expected a task set file, or --draw", "--world", "sim")
-        refused("expected --draw N", good, "--out", "x")
-        refused("'--from': found nothing", "--draw", 2, "--world", "sim", "--out", "x")
+        refused("--out requires --draw", good, "--out", "x")
+        refused("--draw requires --from", "--draw", 2, "--world", "sim", "--out", "x")
         refused("found 'late', expected", "--draw", 2, "--world", "sim", "--from", folder, "--out", "x", "--cost", "late=3 us")
-        refused("expected KEY=TIME", "--draw", 2, "--world", "sim", "--from", folder, "--out", "x", "--cost", "lateness")
+        refused("no cost=value", "--draw", 2, "--world", "sim", "--from", folder, "--out", "x", "--cost", "lateness")
         self.gangway("bound", "--draw", 1, "--world", "sim", "--from", folder, "--out", "x", "--run", 0.05)
         refused("results of another request", "--draw", 1, "--world", "sim", "--from", folder, "--out", "x", "--run", 0.06)
 
