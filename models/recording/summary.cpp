@@ -156,6 +156,9 @@ void add_jobs(const Recording& r, Summary& out) {
   out.p90 = Duration{percentile(lengths, 0.9)};
   out.shortest = Duration{percentile(lengths, 0)};
   out.longest = Duration{percentile(lengths, 1)};
+  out.outliers = std::count_if(lengths.begin(), lengths.end(),
+                               [&](std::int64_t length) { return 2 * length > 3 * out.p90.ns; });
+  out.longest_job = std::max_element(lengths.begin(), lengths.end()) - lengths.begin();
   out.submissions_of_job = static_cast<double>(percentile(submissions_of, 0.5));
   out.kernels_of_job = static_cast<double>(percentile(kernels_of, 0.5));
 }
@@ -259,6 +262,11 @@ std::string to_text(const Recording& r, const Summary& s) {
   if (s.jobs > 0) {
     line("jobs      median {}, 90th percentile {}, {} to {}", about(s.median), about(s.p90),
          about(s.shortest), about(s.longest));
+    if (s.outliers > 0) {
+      line("outliers  {} of {} took more than 1.5 times the 90th percentile; the longest is job {}",
+           s.outliers, s.jobs, s.longest_job);
+      line("          (predictions play them, too: if something disturbed the program, record it again)");
+    }
     line("a job     submissions {:.0f}, kernels {:.0f} (medians{})", s.submissions_of_job, s.kernels_of_job,
          s.graphs_without_nodes == 0
              ? std::string()

@@ -15,6 +15,8 @@ struct Summary {
   std::int64_t submissions = 0;  // in the whole recording
   std::int64_t jobs = 0, warm_up = 0;
   Duration median, p90, shortest, longest;  // of jobs; 0 if there are none
+  std::int64_t outliers = 0;                // jobs of more than 1.5 times the 90th percentile
+  std::int64_t longest_job = 0;             // the first of them, counted as in `jobs: {from: ..., to: ...}`
   double submissions_of_job = 0,
          kernels_of_job = 0;  // medians; kernels of graphs count if known
 

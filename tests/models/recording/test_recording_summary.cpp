@@ -51,6 +51,34 @@ TEST_CASE("busy, waiting for the host and neither add up to the time of jobs") {
   CHECK(text.find("1 job before them left out as warm-up") != std::string::npos);
 }
 
+TEST_CASE("jobs far beyond the 90th percentile are outliers, and the longest is named") {
+  MadeRecording m;
+  const Index s = m.stream();
+  std::int64_t at = 0;
+  const auto job = [&](std::int64_t length) {
+    m.kernel(s, at, at + 10, 5);
+    m.wait(OrderKind::stream, s, at + 20, length - 20);
+    at += 2 * length;
+  };
+  job(900);  // warm-up
+  for (int k = 0; k < 18; ++k) job(100);
+  job(150);  // 1.5 times, not more
+  JobRule rule;
+  rule.skip = 1;
+  cut_jobs(m.r, rule);
+  CHECK(summarise(m.r).outliers == 0);
+  CHECK(to_text(m.r, summarise(m.r)).find("outliers") == std::string::npos);
+  job(151);
+  cut_jobs(m.r, rule);
+  const Summary summary = summarise(m.r);
+  CHECK(summary.p90 == Duration{100});
+  CHECK(summary.outliers == 1);
+  CHECK(summary.longest_job == 19);
+  CHECK(to_text(m.r, summary)
+            .find("outliers  1 of 20 took more than 1.5 times the 90th percentile; the "
+                  "longest is job 19\n") != std::string::npos);
+}
+
 TEST_CASE("what the host does behind the last work of a job is waiting for the host") {
   MadeRecording m;
   const Index s = m.stream();
