@@ -2,9 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/error.hpp"
 #include "models/recording/played_program.hpp"
 
 namespace gangway {
@@ -19,17 +21,25 @@ struct LeavingKernel {
   bool sliced = true;  // it can also be launched in slices
 };
 
+// What a job takes alone when nobody records it, on the average, and where that is said.
+struct TimeAlone {
+  Duration time;
+  Origin origin;
+  std::string path;
+};
+
 struct Recorded {
   std::string file;
   recording::Gpu gpu;   // that it was recorded on
   bool beside = false;  // with other work on that GPU
   std::shared_ptr<const recording::PlayedProgram> program;
-  recording::Index from = 0, to = 0;  // jobs of the program: [from, to)
-  bool drawn = false;                 // at random, with replacement; else in order, cyclically
-  bool once = false;                  // at its own pace: each timeline begins each job once, then stops
-  bool own_pace = true;               // the program decides when jobs begin; else they are released
-  double kernel_scale = 1;            // factor on recorded kernel times
-  double host_scale = 1;              // factor on host times between waits
+  recording::Index from = 0, to = 0;    // jobs of the program: [from, to)
+  bool drawn = false;                   // at random, with replacement; else in order, cyclically
+  bool once = false;                    // at its own pace: each timeline begins each job once, then stops
+  bool own_pace = true;                 // the program decides when jobs begin; else they are released
+  double kernel_scale = 1;              // factor on recorded kernel times
+  double host_scale = 1;                // factor on host times between waits
+  std::optional<TimeAlone> unrecorded;  // what host_scale follows from, if it is given
   // Means over the played jobs, with nothing else on the machine: time of a job, time of it on the GPU, and
   // time between job ends.
   Duration job, busy, between_ends;

@@ -57,7 +57,11 @@ void read_jobs(const Field& field, Recorded& recorded) {
 void read_scale(const Field& field, Recorded& recorded) {
   Mapping m = field.mapping();
   if (auto kernels = m.maybe("kernels")) recorded.kernel_scale = kernels->number(0.001, 1000);
-  if (auto host = m.maybe("host")) recorded.host_scale = host->number(0.001, 1000);
+  if (auto host = m.maybe("host")) {
+    if (recorded.unrecorded)
+      host->fail("a factor beside `alone`", "one of them, as the factor follows from `alone`");
+    recorded.host_scale = host->number(0.001, 1000);
+  }
   m.finish();
 }
 
@@ -107,6 +111,8 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
   if (terms) {
     if (auto jobs = terms->maybe("jobs")) read_jobs(*jobs, *recorded);
     if (auto order = terms->maybe("order")) recorded->drawn = order->one_of({"recorded", "drawn"}) == "drawn";
+    if (auto alone = terms->maybe("alone"))
+      recorded->unrecorded = {alone->duration(Duration{1}), alone->node().origin(), alone->path()};
     if (auto scale = terms->maybe("scale")) read_scale(*scale, *recorded);
     if (auto busy = terms->maybe("busy"))
       recorded->busy_unknown = busy->one_of({"recorded", "unknown"}) == "unknown";

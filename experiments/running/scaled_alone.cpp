@@ -1,5 +1,11 @@
 #include "experiments/running/scaled_alone.hpp"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <tuple>
 #include <unordered_map>
 
 #include "experiments/running/unmanaged_runs.hpp"
@@ -41,11 +47,9 @@ Client by_itself(const Client& client, std::shared_ptr<const Recorded> recorded)
   return alone;
 }
 
-}  // namespace
-
-std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device) {
-  if (client.recorded->kernel_scale == 1 && client.recorded->host_scale == 1) return client.recorded;
-  auto marked = std::make_shared<Recorded>(*client.recorded);
+// How long each job takes with these scales and nothing else on the device.
+std::vector<Duration> lengths_alone(const Client& client, const Recorded& recorded, const Device& device) {
+  auto marked = std::make_shared<Recorded>(recorded);
   marked->once = true;
   marked->own_pace = true;
   marked->drawn = false;
@@ -61,12 +65,84 @@ std::shared_ptr<const Recorded> measured_alone(const Client& client, const Devic
   std::vector<Duration> lengths(marked->program->job_count());
   LengthsByJob sink(lengths);
   UnmanagedRuns(workload, own).play(1, sink);
+  return lengths;
+}
 
-  auto known = std::make_shared<Recorded>(*client.recorded);
+Duration mean(const std::vector<Duration>& lengths, const Recorded& of) {
   Duration all;
-  for (recording::Index j = known->from; j < known->to; ++j) all += lengths[j];
+  for (recording::Index j = of.from; j < of.to; ++j) all += lengths[j];
+  return {all.ns / static_cast<std::int64_t>(of.to - of.from)};
+}
+
+// Host scales found before, as a sweep asks for them at every point.
+class FoundScales {
+ public:
+  using Key = std::tuple<std::string, recording::Index, recording::Index, std::int64_t>;
+
+  std::optional<double> find(const Recorded& recorded) {
+    const std::lock_guard lock(mutex_);
+    const auto found = scales_.find(key(recorded));
+    if (found == scales_.end() || found->second.program.lock() != recorded.program) return std::nullopt;
+    return found->second.scale;
+  }
+  void add(const Recorded& recorded, double scale) {
+    const std::lock_guard lock(mutex_);
+    scales_[key(recorded)] = {recorded.program, scale};
+  }
+
+ private:
+  struct Found {
+    std::weak_ptr<const recording::PlayedProgram> program;
+    double scale = 1;
+  };
+  static Key key(const Recorded& r) { return {r.file, r.from, r.to, r.unrecorded->time.ns}; }
+
+  std::mutex mutex_;
+  std::map<Key, Found> scales_;
+};
+
+// At which the jobs take `unrecorded`, on the average. The device is one that costs nothing, so that the
+// scale is the recording's own; and times are relative to the played recording, so that a program that is
+// not played to the nanosecond keeps its small error instead of hiding it in the host.
+double host_scale_of(const Client& client, const Recorded& recorded) {
+  static FoundScales found;
+  if (const auto known = found.find(recorded)) return *known;
+  constexpr double kLeast = 0.001, kMost = 10, kNear = 1e-4;
+  Recorded tried = recorded;
+  tried.kernel_scale = 1;
+  const auto played = [&](double scale) {
+    tried.host_scale = scale;
+    return static_cast<double>(mean(lengths_alone(client, tried, Device{}), tried).ns);
+  };
+  const TimeAlone& wanted = *recorded.unrecorded;
+  const double of_recording =
+      played(1) / static_cast<double>(recorded.job.ns);  // 1, but for what the model lacks
+  const double target = static_cast<double>(wanted.time.ns) * of_recording;
+  const auto refuse = [&](const char* which, double limit, const char* host) {
+    throw InputError(wanted.origin, wanted.path, to_text(wanted.time),
+                     fmt::format("{} {}, what a job of {} takes if the host is {}", which,
+                                 to_text(Duration{std::llround(limit / of_recording)}), recorded.file, host));
+  };
+  double low = kLeast, high = kMost;
+  if (const double least = played(low); target < least) refuse("at least", least, "a thousand times as fast");
+  if (const double most = played(high); target > most) refuse("at most", most, "ten times as slow");
+  while (high - low > kNear) {
+    const double middle = (low + high) / 2;
+    (played(middle) < target ? low : high) = middle;
+  }
+  found.add(recorded, high);
+  return high;
+}
+
+}  // namespace
+
+std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device) {
+  auto known = std::make_shared<Recorded>(*client.recorded);
+  if (known->unrecorded) known->host_scale = host_scale_of(client, *known);
+  if (known->kernel_scale == 1 && known->host_scale == 1) return client.recorded;
+  std::vector<Duration> lengths = lengths_alone(client, *known, device);
   const Duration between = known->between_ends - known->job;
-  known->job = {all.ns / static_cast<std::int64_t>(known->to - known->from)};
+  known->job = mean(lengths, *known);
   known->between_ends = known->job + scaled_nearest(between, known->host_scale);
   known->scaled = std::move(lengths);
   return known;

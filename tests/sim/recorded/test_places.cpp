@@ -49,4 +49,42 @@ TEST_CASE("scaled jobs of several threads are each measured alone", "[recorded]"
   CHECK(alone->job == Duration{178});
 }
 
+TEST_CASE("a time alone scales the host's times, so that jobs take it", "[recorded]") {
+  // A job whose second kernel begins as soon as it can, 2 behind the first, and one with 294 of the host
+  // between.
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 50);
+  m.kernel(a, 6, 62, 50);
+  m.wait(OrderKind::stream, a, 12, 104);
+  m.kernel(a, 1000, 1010, 50);
+  m.kernel(a, 1300, 1310, 50);
+  m.wait(OrderKind::stream, a, 1306, 60);
+  RecordedScenario s;
+  s.client("A", m.r);
+  const auto with_scale = [&](double scale) {
+    s.recorded(0).unrecorded.reset();
+    s.recorded(0).host_scale = scale;
+    return measured_alone(s.clients[0], s.device)->job;
+  };
+  const auto with_alone = [&](Duration time) {
+    s.recorded(0).host_scale = 1;
+    s.recorded(0).unrecorded = TimeAlone{time, {"e.yaml", 3}, "alone"};
+    return measured_alone(s.clients[0], s.device);
+  };
+  s.recorded(0).job = Duration{(116 + 366) / 2};  // as reading sums it up
+  for (const double scale : {0.25, 0.7, 1.0, 1.5}) {
+    const Duration job = with_scale(scale);
+    const auto found = with_alone(job);
+    CHECK(found->job == job);
+    CHECK(found->host_scale == Approx(scale).epsilon(0.02));
+  }
+  CHECK(with_scale(0.25) < with_scale(0.7));
+  CHECK_THROWS_WITH(with_alone(Duration{3}), Catch::Matchers::ContainsSubstring(
+                                                 "e.yaml:3: key 'alone': found 3 ns, expected at least "));
+  CHECK_THROWS_WITH(
+      with_alone(Duration{1'000'000}),
+      Catch::Matchers::ContainsSubstring("e.yaml:3: key 'alone': found 1 ms, expected at most "));
+}
+
 }  // namespace gangway::testing
