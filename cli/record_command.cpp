@@ -30,7 +30,7 @@ void add_record(CLI::App& app, const std::vector<std::string>& program, int& cod
   sub->add_flag("--graph-nodes", settings.graph_nodes,
                 "run the program again to time the nodes of its graphs");
   sub->add_flag("--overhead", settings.overhead,
-                "run the program twice more, unrecorded and with calls only, and compare");
+                "run the program once more, unrecorded, for what its jobs take then; predictions use it");
   sub->add_option("--cupti", settings.cupti, "path of libcupti.so, if it is not found")
       ->type_name(value_type::kFile);
   sub->allow_extras()->prefix_command();

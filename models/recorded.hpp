@@ -26,6 +26,7 @@ struct TimeAlone {
   Duration time;
   Origin origin;
   std::string path;
+  bool of_recording = false;  // its file says so, and not the experiment
 };
 
 struct Recorded {

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 using recording::Index;
 using recording::PlayedProgram;
 
-// A program is mapped once, whoever asks for it.
-void map_program(const fs::path& file, Recorded& recorded) {
+// A program is mapped once, whoever asks for it. Returns what a job takes unrecorded, as the file says.
+Duration map_program(const fs::path& file, Recorded& recorded) {
   struct Known {
     fs::file_time_type written;
     std::uintmax_t size = 0;
@@ -40,6 +40,7 @@ void map_program(const fs::path& file, Recorded& recorded) {
   }
   recorded.gpu = known.origins.gpu;
   recorded.beside = known.origins.beside;
+  return known.origins.unrecorded;
 }
 
 // Jobs are counted from 0, behind the warm-up; `to` is the last one.
@@ -54,15 +55,18 @@ void read_jobs(const Field& field, Recorded& recorded) {
   recorded.to = static_cast<Index>(to + 1);
 }
 
-void read_scale(const Field& field, Recorded& recorded) {
+// Whether it has a factor for the host.
+bool read_scale(const Field& field, Recorded& recorded) {
   Mapping m = field.mapping();
   if (auto kernels = m.maybe("kernels")) recorded.kernel_scale = kernels->number(0.001, 1000);
-  if (auto host = m.maybe("host")) {
+  const auto host = m.maybe("host");
+  if (host) {
     if (recorded.unrecorded)
       host->fail("a factor beside `alone`", "one of them, as the factor follows from `alone`");
     recorded.host_scale = host->number(0.001, 1000);
   }
   m.finish();
+  return host.has_value();
 }
 
 Duration mean(Duration sum, Index count) { return {sum.ns / static_cast<std::int64_t>(count)}; }
@@ -88,6 +92,17 @@ void sum_up(Recorded& recorded) {
   recorded.between_ends = recorded.job + (recorded.own_pace ? mean(leads, count) : Duration{});
 }
 
+// The recorder slowed the program's jobs by as much as their medians say; less than half a percent is chance.
+void undo_slowing(Duration unrecorded, const Field& file, Recorded& recorded) {
+  std::vector<std::int64_t> lengths;
+  for (const recording::PlayedJob& job : recorded.program->jobs) lengths.push_back(job.length.ns);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  const double ratio = static_cast<double>(unrecorded.ns) / static_cast<double>(*middle);
+  if (ratio < 0.995)
+    recorded.unrecorded = {scaled_nearest(recorded.job, ratio), file.node().origin(), file.path(), true};
+}
+
 }  // namespace
 
 std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
@@ -102,8 +117,9 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
     name.fail(fmt::format("no file {}", file.path.string()), "a recording");
   recorded->file = file.path.string();
   recorded->own_pace = !paced;
+  Duration unrecorded;
   try {
-    map_program(file.path, *recorded);
+    unrecorded = map_program(file.path, *recorded);
   } catch (const InputError& refused) {
     name.fail(fmt::format("{}: {}", file.path.string(), refused.found()), refused.expected());
   }
@@ -113,13 +129,14 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
     if (auto order = terms->maybe("order")) recorded->drawn = order->one_of({"recorded", "drawn"}) == "drawn";
     if (auto alone = terms->maybe("alone"))
       recorded->unrecorded = {alone->duration(Duration{1}), alone->node().origin(), alone->path()};
-    if (auto scale = terms->maybe("scale")) read_scale(*scale, *recorded);
+    if (auto scale = terms->maybe("scale"); scale && read_scale(*scale, *recorded)) unrecorded = {};
     if (auto busy = terms->maybe("busy"))
       recorded->busy_unknown = busy->one_of({"recorded", "unknown"}) == "unknown";
     if (auto forms = terms->maybe("forms")) read_forms(*forms, *recorded);
     terms->finish();
   }
   sum_up(*recorded);
+  if (unrecorded > Duration{} && !recorded->unrecorded) undo_slowing(unrecorded, name, *recorded);
   return recorded;
 }
 

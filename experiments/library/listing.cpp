@@ -55,6 +55,7 @@ Json summary_json(const recording::Recording& r) {
   out["job_median_ns"] = s.median.ns;
   out["job_p90_ns"] = s.p90.ns;
   out["outliers"] = s.outliers;
+  out["job_unrecorded_ns"] = r.about.unrecorded.ns;
   out["kernels_of_job"] = s.kernels_of_job;
   out["submissions_of_job"] = s.submissions_of_job;
   for (const auto& g : s.gpus)

@@ -28,6 +28,20 @@ bool has_jitter(const Jitter& jitter) {
   return jitter.kernel_time > 0 || jitter.block_time > 0 || jitter.gap > 0;
 }
 
+std::string of_unrecorded(const Client& client) {
+  const Recorded& recorded = *client.recorded;
+  const std::string time = to_text(Duration{(recorded.unrecorded->time.ns + 500) / 1000 * 1000});
+  return recorded.host_scale == 1
+             ? fmt::format(
+                   "{}: a job takes {} unrecorded, but a faster host does not explain that, so it is "
+                   "played as recorded",
+                   client.name, time)
+             : fmt::format(
+                   "{}: its host's times are scaled by {:.2f}, so that a job takes {} alone, as "
+                   "unrecorded",
+                   client.name, recorded.host_scale, time);
+}
+
 }  // namespace
 
 bool RecordedMachine::is_another() const {
@@ -44,6 +58,7 @@ void RecordedMachines::see(const Point& point) {
       if (client.recorded) {
         ++recorded;
         if (client.recorded->beside) taken_beside_.insert(client.name);
+        if (client.recorded->unrecorded) unrecorded_.insert(of_unrecorded(client));
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
@@ -90,6 +105,7 @@ std::vector<std::string> RecordedMachines::notes() const {
   if (!unsliced_.empty())
     notes.push_back(fmt::format("{}: no kernel of any client is sliced; `forms` of recordings say which are",
                                 fmt::join(unsliced_, ", ")));
+  notes.insert(notes.end(), unrecorded_.begin(), unrecorded_.end());
   notes.insert(notes.end(), without_effect_.begin(), without_effect_.end());
   return notes;
 }

@@ -33,7 +33,8 @@ class RecordedMachines {
   // slow each other down, here they do not.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
   // One line each, for people: other devices, clients recorded beside other work on their GPU, best cases,
-  // and what of the experiment has no effect on recorded programs.
+  // clients whose jobs take less when nobody records them, and what of the experiment has no effect on
+  // recorded programs.
   std::vector<std::string> notes() const;
 
  private:
@@ -41,6 +42,7 @@ class RecordedMachines {
 
   std::set<RecordedMachine> seen_;
   std::set<std::string> best_cases_, taken_beside_;
+  std::set<std::string> unrecorded_;                 // lines
   std::set<std::string> unsliced_, without_effect_;  // labels of policies; what of files has no effect
 };
 

@@ -77,7 +77,7 @@ Duration mean(const std::vector<Duration>& lengths, const Recorded& of) {
 // Host scales found before, as a sweep asks for them at every point.
 class FoundScales {
  public:
-  using Key = std::tuple<std::string, recording::Index, recording::Index, std::int64_t>;
+  using Key = std::tuple<std::string, recording::Index, recording::Index, std::int64_t, bool>;
 
   std::optional<double> find(const Recorded& recorded) {
     const std::lock_guard lock(mutex_);
@@ -95,7 +95,9 @@ class FoundScales {
     std::weak_ptr<const recording::PlayedProgram> program;
     double scale = 1;
   };
-  static Key key(const Recorded& r) { return {r.file, r.from, r.to, r.unrecorded->time.ns}; }
+  static Key key(const Recorded& r) {
+    return {r.file, r.from, r.to, r.unrecorded->time.ns, r.unrecorded->of_recording};
+  }
 
   std::mutex mutex_;
   std::map<Key, Found> scales_;
@@ -107,7 +109,7 @@ class FoundScales {
 double host_scale_of(const Client& client, const Recorded& recorded) {
   static FoundScales found;
   if (const auto known = found.find(recorded)) return *known;
-  constexpr double kLeast = 0.001, kMost = 10, kNear = 1e-4;
+  constexpr double kLeast = 0.001, kMost = 10, kNear = 1e-4, kLeastOfRecorder = 0.25;
   Recorded tried = recorded;
   tried.kernel_scale = 1;
   const auto played = [&](double scale) {
@@ -123,6 +125,8 @@ double host_scale_of(const Client& client, const Recorded& recorded) {
                      fmt::format("{} {}, what a job of {} takes if the host is {}", which,
                                  to_text(Duration{std::llround(limit / of_recording)}), recorded.file, host));
   };
+  // A recorder makes calls longer, but not by so much.
+  if (wanted.of_recording && target < played(kLeastOfRecorder)) return found.add(recorded, 1), 1;
   double low = kLeast, high = kMost;
   if (const double least = played(low); target < least) refuse("at least", least, "a thousand times as fast");
   if (const double most = played(high); target > most) refuse("at most", most, "ten times as slow");

@@ -8,8 +8,10 @@
 namespace gangway {
 
 // The client's recording with job times for an otherwise empty device. If kernels or host are scaled, plays
-// the client alone at its own pace, each timeline's jobs once. Where the file says what a job takes unrecorded,
-// finds the host's scale in the same way; InputError if there is none from 0.001 to 10.
+// the client alone at its own pace, each timeline's jobs once. Where it is known what a job takes unrecorded,
+// finds the host's scale in the same way, from 0.001 to 10. If there is none, that is an InputError if the
+// experiment says so; if the recording does, it is played as it is, as it is where a scale below 0.25 would
+// be needed.
 std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device);
 
 }  // namespace gangway

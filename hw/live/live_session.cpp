@@ -1,26 +1,12 @@
 #include "hw/live/live_session.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <filesystem>
 #include <utility>
 
 #include "hw/live/live_run.hpp"
-#include "hw/live/runtime_folder.hpp"
 
 namespace gangway::live {
-namespace {
-
-namespace fs = std::filesystem;
-
-std::string made_folder() {
-  std::string folder = own_folder() + "/run.XXXXXX";
-  if (mkdtemp(folder.data()) == nullptr) throw RunError(folder + ": no folder can be made");
-  return folder;
-}
-
-}  // namespace
 
 // Who holds more than fits with the others has to be able to leave between its jobs.
 std::shared_ptr<Policy> LiveSession::between_runs() const {
@@ -30,26 +16,20 @@ std::shared_ptr<Policy> LiveSession::between_runs() const {
 }
 
 LiveSession::LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing)
-    : folder_(made_folder()),
-      moves_memory_(memory.managed),
-      most_memory_(memory.most),
-      gpus_(gpus),
-      placing_(placing) {
+    : moves_memory_(memory.managed), most_memory_(memory.most), gpus_(gpus), placing_(placing) {
   DaemonSettings settings;
   settings.gpus = gpus;
   settings.memory = memory;
-  settings.socket = folder_ + "/socket";
+  settings.socket = folder_.path() + "/socket";
   settings.out = nullptr;
   daemon_ = std::make_unique<Daemon>("live", between_runs(), settings, this);
-  programs_ = std::make_unique<LivePrograms>(settings.socket, folder_);
+  programs_ = std::make_unique<LivePrograms>(settings.socket, folder_.path());
 }
 
 LiveSession::~LiveSession() {
   open_to_all();
   programs_.reset();
   daemon_.reset();
-  std::error_code failed;
-  fs::remove_all(folder_, failed);
 }
 
 void LiveSession::came(LiveClient& client) {

@@ -14,6 +14,7 @@
 #include "hw/live/live_programs.hpp"
 #include "hw/live/live_releases.hpp"
 #include "hw/live/live_trace.hpp"
+#include "hw/live/runtime_folder.hpp"
 #include "hw/mps_daemon.hpp"
 #include "models/world.hpp"
 
@@ -92,7 +93,7 @@ class LiveSession : public Watcher {
   [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
   void turn();
 
-  std::string folder_;
+  const RunFolder folder_;
   const bool moves_memory_;
   const std::uint64_t most_memory_;
   const std::vector<GpuFacts> gpus_;

@@ -118,7 +118,6 @@ std::string begin_recording(std::uint32_t version) {
         CUPTI_ACTIVITY_KIND_SYNCHRONIZATION, CUPTI_ACTIVITY_KIND_CUDA_EVENT, CUPTI_ACTIVITY_KIND_MEMORY2,
         CUPTI_ACTIVITY_KIND_MARKER, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
         CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_GRAPH_TRACE}) {
-    if (kind == CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL && extent == kCallsOnly) break;
     if (kind == CUPTI_ACTIVITY_KIND_GRAPH_TRACE && extent == kGraphNodes) break;
     if (const auto code = cupti.cuptiActivityEnable(kind); code != CUPTI_SUCCESS) {
       recorder->recording = false;

@@ -17,10 +17,10 @@
 #include <thread>
 
 #include "hw/driver_facts.hpp"
+#include "hw/live/jobs_alone.hpp"
 #include "hw/program.hpp"
 #include "hw/record/assemble.hpp"
 #include "hw/record/graph_nodes.hpp"
-#include "hw/record/overhead.hpp"
 #include "models/error.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/summary.hpp"
@@ -199,22 +199,35 @@ double change(Duration with, Duration without) {
          (static_cast<double>(with.ns) / static_cast<double>(std::max<std::int64_t>(without.ns, 1)) - 1);
 }
 
-// Runs the program alone, and once more with its calls noted and nothing else, for its jobs.
-void report_overhead(const rec::Recording& r, const RecordSettings& settings, const std::string& library,
-                     const std::string& cupti) {
+Duration median(std::vector<Duration> times) {
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+
+// Why the jobs of the unrecorded run are no measure of the recorded ones; empty: they are one.
+std::string incomparable(const rec::Recording& r, const live::JobsAlone& alone) {
+  if (alone.refused != 0 || alone.status != 0) return "the program failed";
+  if (alone.jobs.size() <= r.about.skip) return "none was seen";
+  // Those of several threads are counted as one program's.
+  const double ratio = static_cast<double>(alone.jobs.size()) / static_cast<double>(r.jobs.size());
+  if (ratio < 0.9 || ratio > 1.1)
+    return fmt::format("there were {} instead of {}", alone.jobs.size(), r.jobs.size());
+  return {};
+}
+
+// Runs the program once more, at a gate that is always open and with no recorder.
+void measure_unrecorded(rec::Recording& r, const RecordSettings& settings) {
   say("run without recording");
-  const Duration alone = run(settings.command).wall;
-  to_stderr("overhead  whole program, including start: {} recorded, {} alone ({:+.1f} %)\n",
-            to_text(rounded(r.about.length)), to_text(rounded(alone)), change(r.about.length, alone));
-  say("run with calls only, for the times of its jobs");
-  const SpoolFolder folder(settings.out);
-  run_recorded(settings, library, cupti, folder, kCallsOnly);
-  if (const auto jobs = compare_jobs(r, assemble(read_spools(folder.name()))))
-    to_stderr("overhead  median job: {} recorded, {} with calls only ({:+.1f} %)\n",
-              to_text(rounded(jobs->recorded)), to_text(rounded(jobs->calls_only)),
-              change(jobs->recorded, jobs->calls_only));
-  else
-    to_stderr("overhead  of jobs: unknown, because the program did not repeat its calls\n");
+  live::JobsAlone alone = live::run_alone(settings.command, rec::to_text(settings.jobs));
+  if (r.jobs.size() <= r.about.skip) return;
+  if (const std::string why = incomparable(r, alone); !why.empty())
+    return to_stderr("overhead  of jobs: unknown, because in the run without recording {}\n", why);
+  alone.jobs.erase(alone.jobs.begin(), alone.jobs.begin() + r.about.skip);
+  r.about.unrecorded = median(alone.jobs);
+  const Duration recorded = rec::summarise(r).median;
+  to_stderr("overhead  median job: {} recorded, {} alone ({:+.1f} %)\n", to_text(rounded(recorded)),
+            to_text(rounded(r.about.unrecorded)), change(recorded, r.about.unrecorded));
 }
 
 // Adds what a second run tells of the nodes of graphs, if there are graphs.
@@ -291,12 +304,12 @@ int record(const RecordSettings& settings) {
                        : r.about.trouble);
   if (settings.graph_nodes && arrived == 0) second_pass(r, settings, library, cupti);
   cut_jobs(r, settings.jobs);
+  if (settings.overhead && arrived == 0) measure_unrecorded(r, settings);
   write_recording(r, settings.out, settings.replace);
 
   report_problems(r);
   report_jobs(r, settings);
   to_stderr("{}", to_text(r, rec::summarise(r)));
-  if (settings.overhead && arrived == 0) report_overhead(r, settings, library, cupti);
   say(settings.out + " is written");
   if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::nvtx)
     throw RunError(fmt::format("no NVTX range has the name {}: seen were {}", quote(settings.jobs.range),

@@ -14,7 +14,7 @@ struct RecordSettings {
   bool replace = false;  // overwrite an existing file
   recording::JobRule jobs;
   bool graph_nodes = false;  // run the program again, for the nodes of its graphs
-  bool overhead = false;     // run it twice more, to measure the cost of recording
+  bool overhead = false;     // run it once more, unrecorded, for what its jobs take then
   std::string cupti;         // path of CUPTI's library; empty: search
   std::vector<std::string> command;
   std::string version, cpu;  // of Gangway; of the host's processors

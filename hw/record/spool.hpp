@@ -15,7 +15,6 @@ inline constexpr const char* kCupti = "GANGWAY_SPOOL_CUPTI";  // path of the lib
 inline constexpr const char* kExtent = "GANGWAY_SPOOL_EXTENT";  // one of:
 inline constexpr const char* kEverything = "everything";        // with graphs as launched
 inline constexpr const char* kGraphNodes = "graph nodes";       // graph nodes instead of whole graphs
-inline constexpr const char* kCallsOnly = "calls";              // no GPU activity
 
 enum class Type : std::uint16_t {
   begin = 1,

@@ -29,6 +29,7 @@ Recording read_recording(const std::filesystem::path& file, Extent extent = Exte
 struct Origins {
   Gpu gpu;              // that it used
   bool beside = false;  // some were taken beside work that it does not contain
+  Duration unrecorded;  // as in About
 };
 
 // InputError as read_recording, except for errors in the rest of the file.

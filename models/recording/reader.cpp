@@ -192,12 +192,24 @@ class Reader {
     const std::int64_t used = select.step() && select.is_integer(0) ? select.integer(0) : -1;
     if (used < 0 || static_cast<std::size_t>(used) >= r_.gpus.size())
       refuse(file_, "no GPU", "an undamaged recording");
-    return {r_.gpus[static_cast<std::size_t>(used)], has_table("beside") && any("beside")};
+    Statement about(database_, "SELECT value FROM about WHERE key = 'unrecorded'");
+    std::map<std::string, std::int64_t> numbers;
+    if (about.step() && about.is_integer(0)) numbers["unrecorded"] = about.integer(0);
+    return {r_.gpus[static_cast<std::size_t>(used)], has_table("beside") && any("beside"),
+            unrecorded(numbers)};
   }
 
  private:
   Rows rows(const std::string& table, const std::string& columns) {
     return Rows(database_, file_, table, columns);
+  }
+
+  Duration unrecorded(const std::map<std::string, std::int64_t>& numbers) const {
+    const auto found = numbers.find("unrecorded");
+    if (found == numbers.end()) return {};
+    if (found->second <= 0)
+      refuse(file_, "table about: unrecorded is " + std::to_string(found->second), "a time");
+    return Duration{found->second};
   }
 
   void about() {
@@ -241,6 +253,7 @@ class Reader {
     a.cores = static_cast<std::uint32_t>(need(numbers, "cores"));
     a.system = need(texts, "system");
     a.trouble = need(texts, "trouble");
+    a.unrecorded = unrecorded(numbers);
     if (const auto source = texts.find("source"); source != texts.end()) a.source = source->second;
   }
 

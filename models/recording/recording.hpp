@@ -33,6 +33,7 @@ struct About {
   std::string cpu, system;    // of the host: model of its processors, kernel
   std::uint32_t cores = 0;    // likewise
   std::string trouble;        // other problems, one line; usually empty
+  Duration unrecorded;        // median of its jobs in a run that nobody recorded; 0: not known
   std::string source;         // kind of the profile it was imported from; empty if recorded
 };
 

@@ -267,6 +267,9 @@ std::string to_text(const Recording& r, const Summary& s) {
            s.outliers, s.jobs, s.longest_job);
       line("          (predictions play them, too: if something disturbed the program, record it again)");
     }
+    if (r.about.unrecorded > Duration{})
+      line("          median {} when nobody records it; predictions scale the host's times to that",
+           about(r.about.unrecorded));
     line("a job     submissions {:.0f}, kernels {:.0f} (medians{})", s.submissions_of_job, s.kernels_of_job,
          s.graphs_without_nodes == 0
              ? std::string()

@@ -123,6 +123,7 @@ void put_about(Database& database, const About& about) {
   table.keyed(std::string("cores"), number(about.cores));
   table.keyed(std::string("system"), about.system);
   table.keyed(std::string("trouble"), about.trouble);
+  if (about.unrecorded > Duration{}) table.keyed(std::string("unrecorded"), about.unrecorded.ns);
   if (!about.source.empty()) table.keyed(std::string("source"), about.source);
 }
 

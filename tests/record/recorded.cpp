@@ -2,6 +2,7 @@
 // tests' CUPTI what it "did". recorded WHAT
 //
 // A job is three kernels of 10 us on one stream and a call that waits for them.
+#include <cuda.h>
 #include <cupti.h>
 #include <dlfcn.h>
 #include <sys/syscall.h>
@@ -169,6 +170,30 @@ void graphs(int count) {
 // Until what was done so far was handed over: the library asks for it from time to time.
 void pause_for_a_flush() { usleep(400'000); }
 
+// To the driver that the loader finds, if there is one.
+template <typename... A>
+int driver_call(const char* name, A... arguments) {
+  static void* const driver = dlopen("libcuda.so.1", RTLD_NOW);
+  void* const symbol = driver != nullptr ? dlsym(driver, name) : nullptr;
+  return symbol != nullptr ? reinterpret_cast<int (*)(A...)>(symbol)(arguments...) : -1;
+}
+
+// Jobs that a gate sees: a memset, and a call that waits for it.
+void jobs_for_real(int count) {
+  CUcontext context = nullptr;
+  CUstream stream = nullptr;
+  CUdeviceptr words = 0;
+  if (driver_call("cuInit", 0u) != 0) return;
+  driver_call("cuDevicePrimaryCtxRetain", &context, 0);
+  driver_call("cuCtxSetCurrent", context);
+  driver_call("cuMemAlloc_v2", &words, std::size_t{1024});
+  driver_call("cuStreamCreate", &stream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
+  for (int job = 0; job < count; ++job) {
+    driver_call("cuMemsetD32Async", words, 1u, std::size_t{256}, stream);
+    driver_call("cuStreamSynchronize", stream);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -187,6 +212,8 @@ int main(int argc, char** argv) {
   if (what == "threads") return threads(20), 0;
   if (what == "within") return launches_within_calls(), 0;
   jobs(5);
+  if (what == "jobs-for-real") jobs_for_real(5);
+  if (what == "fewer-for-real") jobs_for_real(4);
   if (what == "fail") return 3;
   if (what == "fork-first") {
     while (wait(nullptr) > 0) {

@@ -5,6 +5,7 @@ import gzip
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import stat
@@ -18,6 +19,7 @@ import recordings
 GANGWAY = os.environ["GANGWAY"]
 RECORDED = os.environ.get("GANGWAY_RECORDED")  # where there are CUPTI's headers
 CUPTI = os.environ.get("GANGWAY_TESTS_CUPTI")
+STANDIN = os.environ.get("GANGWAY_STANDIN", "")  # folder of the stand-in driver
 
 
 def run(*arguments, **options):
@@ -172,11 +174,24 @@ class Record(WithFolder):
         self.assertEqual(len(r.jobs), 5)
         self.assertEqual(result.stdout, "output of the program\n" * 2)
 
+    @unittest.skipUnless(STANDIN, "there is no stand-in driver")
     def test_overhead(self):
-        result = self.record("jobs", "--overhead")
-        self.assertRegex(result.stderr, r"overhead  whole program, including start: .* recorded, .* alone")
-        self.assertIn("overhead  median job: 46.3 us recorded, 46.3 us with calls only (+0.0 %)", result.stderr)
-        self.assertEqual(result.stdout, "output of the program\n" * 3)
+        result = self.record("jobs-for-real", "--overhead", "--skip", "2", environment={"LD_LIBRARY_PATH": STANDIN})
+        self.assertEqual(result.stdout, "output of the program\n" * 2)
+        found = re.search(r"overhead  median job: 46.3 us recorded, ([\d.]+) (us|ms) alone \(", result.stderr)
+        self.assertIsNotNone(found, result.stderr)
+        listed = json.loads(run("list", self.file, "--json").stdout)
+        said = float(found[1]) * {"us": 1e3, "ms": 1e6}[found[2]]
+        self.assertAlmostEqual(listed["job_unrecorded_ns"] / said, 1, delta=0.001)
+        self.assertIn("when nobody records it", run("list", self.file).stdout)
+
+    @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+    def test_an_overhead_that_cannot_be_known(self):
+        for what, why in (("fewer-for-real", "there were 4 instead of 5"), ("jobs", "none was seen"), ("fail", "the program failed")):
+            with self.subTest(what=what):
+                result = self.record(what, "--overhead", "--force", environment={"LD_LIBRARY_PATH": STANDIN})
+                self.assertIn(f"overhead  of jobs: unknown, because in the run without recording {why}\n", result.stderr)
+                self.assertEqual(json.loads(run("list", self.file, "--json").stdout)["job_unrecorded_ns"], 0)
 
     def test_cupti_is_missing_or_taken(self):
         line = self.line_of(run("record", "--out", self.file, "--cupti", self.folder / "libcupti.so", "--", RECORDED), 1)

@@ -3,6 +3,8 @@
 import csv
 import gzip
 import os
+import re
+import sqlite3
 import statistics
 import subprocess
 import sys
@@ -29,6 +31,60 @@ device: h100
 mechanism: ideal
 policies: [passthrough]
 """
+
+
+class Unrecorded(unittest.TestCase):
+    """What a job takes when nobody records it, from the recording or the experiment (`alone`): the host's times are scaled."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.file = self.folder / "a.rec"
+        self.take("bert-eager")
+
+    def take(self, name):
+        self.file.write_bytes(gzip.decompress((FOLDER / f"{name}.rec.gz").read_bytes()))
+        lengths = [job["length"] for job in recordings.read(self.file).jobs]
+        self.median, self.mean = statistics.median(lengths), statistics.mean(lengths)
+
+    def slowed(self, factor):
+        with sqlite3.connect(self.file) as database:
+            database.execute("INSERT OR REPLACE INTO about VALUES('unrecorded', ?)", [round(self.median / factor)])
+
+    def played(self, recording, code=0):
+        (self.folder / "alone.yaml").write_text(ALONE.format(file=recording))
+        done = subprocess.run([GANGWAY, "run", self.folder / "alone.yaml", "--out", self.folder / "out", "--force"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, code, done.stderr)
+        if code:
+            return done.stderr
+        self.notes = done.stderr
+        row = table(self.folder / "out/clients.csv")[0]
+        self.assertAlmostEqual(float(row["response_ns_mean"]) / float(row["standalone_ns"]), 1, delta=0.002)
+        return float(row["standalone_ns"])
+
+    def test_jobs_take_what_they_take_unrecorded(self):
+        self.assertAlmostEqual(self.played("a.rec") / self.mean, 1, delta=0.001)
+        self.slowed(1.04)
+        self.assertAlmostEqual(self.played("a.rec") / self.mean, 1 / 1.04, delta=0.001)
+        self.assertRegex(self.notes, r"A: its host's times are scaled by 0\.\d+, so that a job takes 6\.\d+ ms alone, as unrecorded")
+        self.assertAlmostEqual(self.played("{file: a.rec, alone: 5 ms}") / 5e6, 1, delta=0.001)
+        self.assertAlmostEqual(self.played("{file: a.rec, scale: {host: 1}}") / self.mean, 1, delta=0.001)
+        self.slowed(1.004)  # chance
+        self.assertAlmostEqual(self.played("a.rec") / self.mean, 1, delta=0.001)
+
+    def test_what_no_host_explains(self):
+        self.take("long-kernel")  # 43 ms of 44
+        self.slowed(1.1)
+        self.assertAlmostEqual(self.played("a.rec") / self.mean, 1, delta=0.001)
+        self.assertRegex(self.notes, r"A: a job takes 39\.\d+ ms unrecorded, but a faster host does not explain that")
+        self.assertIn("'workload.clients.0.recording.alone': found 39 ms, expected at least ", self.played("{file: a.rec, alone: 39 ms}", 2))
+
+    def test_what_is_refused(self):
+        self.assertIn("found a factor beside `alone`", self.played("{file: a.rec, alone: 9 ms, scale: {host: 0.5}}", 2))
+        self.assertIn("'workload.clients.0.recording.alone': found 10 s, expected at most ", self.played("{file: a.rec, alone: 10 s}", 2))
+        self.slowed(-1)
+        self.assertIn("unrecorded is -", self.played("a.rec", 2))
 
 
 class Colocation(unittest.TestCase):
@@ -63,6 +119,23 @@ class Colocation(unittest.TestCase):
         for file in sorted(FOLDER.parent.glob("*.yaml")):
             done = subprocess.run([GANGWAY, "check", file], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), file)
+
+    def test_jobs_unrecorded_predict_better(self):
+        """The numbers of experiments/colocation/README.md: medians over 16 policies, in percent."""
+        measured = {(row["policy"], row["client"]): row for row in table(FOLDER.parent / "h100-unrecorded/services.csv")}
+        text = (FOLDER.parent / "unrecorded.yaml").read_text().replace("h100-unrecorded", str(FOLDER.parent / "h100-unrecorded"))
+        text = text.replace("../../examples", str(ROOT / "examples"))
+        for what, expected in ((text, {"inference": 7.0, "training": 2.9}), (re.sub(", alone: [\\d.]+ ms", "", text), {"inference": 13.0, "training": 5.0})):
+            with tempfile.TemporaryDirectory() as folder:
+                (Path(folder) / "e.yaml").write_text(what)
+                subprocess.run([GANGWAY, "run", Path(folder) / "e.yaml", "--out", Path(folder) / "out"], check=True, capture_output=True)
+                predicted = {(row["policy"], row["client"]): row for row in table(Path(folder) / "out/services.csv")}
+            self.assertEqual(predicted.keys(), measured.keys())
+            for client, percent in expected.items():
+                errors = [abs(float(predicted[key]["latency_ns_p50"]) / float(row["latency_ns_p50"]) - 1)
+                          for key, row in measured.items() if key[1] == client]
+                self.assertEqual(len(errors), 16)
+                self.assertEqual(round(100 * statistics.median(errors), 1), percent)
 
     def test_programs_as_they_ran_under_every_policy(self):
         """What the page says of live.yaml: predicted from the recordings alone, against what was measured."""
