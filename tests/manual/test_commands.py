@@ -15,7 +15,7 @@ GANGWAY = Path(os.environ.get('GANGWAY', 'build/release/gangway')).resolve()
 # What is played with less, so that the tests are soon done; all of it with GANGWAY_LONG=1.
 LESS = {} if os.environ.get('GANGWAY_LONG') else {
     'frs/fig4': '--set replications=2 --set permutations=10',
-    'colocation/load': "--set horizon='0.2 s' --set policies='[passthrough, piv]'"}
+    'colocation/load': "--set policies='[passthrough, piv]'"}
 
 
 def lay_out(folder):
