@@ -9,6 +9,7 @@ from gangway.drawing.commands import report
 from gangway.drawing import results
 from gangway.drawing import services
 from gangway.drawing import swept_axis
+from matplotlib.markers import CARETUPBASE
 
 RATE = 'workload.clients.web.repeat.arrivals.rate'
 RATES = ('50/s', '100/s', '3000/min')
@@ -100,8 +101,8 @@ class Services(InAFolder):
         self.assertEqual(self.line_of(tail, 'edf', found), [(50, 4), (50, 6), (100, 5)])
         for axes in page.axes:
             self.assertEqual(self.marks(axes, 'x'), [(100, 1.0)])  # the top of the panel
-        self.assertEqual(self.marks(median, services.CARETUPBASE), [])
-        self.assertEqual([x for x, _ in self.marks(tail, services.CARETUPBASE) if not math.isnan(_)], [50, 50])
+        self.assertEqual(self.marks(median, CARETUPBASE), [])
+        self.assertEqual([x for x, _ in self.marks(tail, CARETUPBASE) if not math.isnan(_)], [50, 50])
         self.assertIn('starved: a client finished no job', self.legend(page))
         self.assertIn('at least: unfinished jobs', self.legend(page))
 

@@ -29,14 +29,16 @@ def draw_clients(results):
         draw_groups(axes, in_a_row if len(rows) > 1 else len(part), {
             policy: [(place, measured[policy, client.client]) for place, client in enumerate(part)
                      if (policy, client.client) in measured] for policy in policies}, looks, points=log)
+        _mark_bounds(axes, results, policies, part, log)
         _mark_starved_clients(axes, results, policies, part)
         _pad(axes)
         _label_clients(axes, part)
     if log:
         scale_log(grid[0, 0], measured.values())
     grid[-1, 0].set_xlabel('client (standalone time)')
+    bounds = style.bound_handles({row.bound('ntt') for row in results.clients})
     starved = style.starved_handles(any(row.starved_runs for row in results.clients))
-    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), ALONE, *interval_handles(results), *starved])
+    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), ALONE, *interval_handles(results), *bounds, *starved])
     return figure
 
 
@@ -56,6 +58,8 @@ def draw_metrics(results):
         for row in published:
             if row.metric == metric:
                 style.mark_published(axes, policies.index(row.policy) + 0.46, row)
+        style.mark_bounds(axes, [(policies.index(row.policy), row.metrics[metric].mean, row.bound(metric)) for row in results.summary],
+                          shown_by='point' if log else 'bar')
         for row in results.summary:
             if row.starved:
                 style.mark_starved(axes, policies.index(row.policy))
@@ -64,8 +68,15 @@ def draw_metrics(results):
             scale_log(axes, [row.metrics[metric] for row in results.summary])
         axes.set_ylabel(names.metric(metric))
     starved = style.starved_handles(any(row.starved for row in results.summary))
-    style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published), *starved])
+    style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published),
+                                          *style.bound_handles(results.bounds(metrics)), *starved])
     return figure
+
+
+def _mark_bounds(axes, results, policies, part, log):
+    places = {client.client: place for place, client in enumerate(part)}
+    style.mark_bounds(axes, [(places[row.client] + offset(policies.index(row.policy), len(policies)), row.ntt.mean, row.bound('ntt'))
+                             for row in results.clients if row.client in places], shown_by='point' if log else 'bar')
 
 
 def _mark_starved_clients(axes, results, policies, part):

@@ -72,9 +72,9 @@ def _draw_page(results, axis, policies, rows):
 
 def _draw_panel(axes, results, points, policy, looks):
     for client, look in looks.items():
-        measured = [(points[row.point], row.ntt) for row in results.clients
-                    if (row.policy, row.client) == (policy, client) and row.point in points]
-        sweep.draw_line(axes, measured, look)
+        rows = [row for row in results.clients if (row.policy, row.client) == (policy, client) and row.point in points]
+        sweep.draw_line(axes, [(points[row.point], row.ntt) for row in rows], look)
+        style.mark_bounds(axes, [(points[row.point], row.ntt.mean, row.bound('ntt')) for row in rows], look['color'])
     for row in results.clients:
         if row.starved_runs and row.policy == policy and row.point in points and row.client in looks:
             style.mark_starved(axes, points[row.point], looks[row.client]['color'])
@@ -134,4 +134,5 @@ def _handles(results, looks):
     return [*lines, Line2D([], [], label='as fast as alone', **style.ALONE), Line2D([], [], label=fair, **_FAIR),
             *(sweep.band_handles(results) if any(row.ntt.half_width for row in results.clients) else []),
             *style.published_handles(results.published_ntts()), *_span_handles(results),
+            *style.bound_handles({row.bound('ntt') for row in results.clients}),
             *style.starved_handles(any(row.starved_runs for row in results.clients))]

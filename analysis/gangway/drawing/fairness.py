@@ -10,6 +10,7 @@ _LOOKS = {'ownership': (style.BLUE, 'o'), 'slicing': (style.GREEN, '^'), 'access
 _KINDS = {'ownership': 'policy grants the GPU to one job', 'slicing': 'policy launches slices of kernels',
           'access': 'policy controls who may submit', 'native': 'no policy: the GPU arbitrates', 'other': 'other policy'}
 _ONE_NAME = 3.2  # points: what is as near as that shares a name
+_MARKED = (((-8, -2), (0, 2)), ((-5, 3), (5, 9)))  # points from a value to corners of the marks of bounds beside and above it
 _STP, _DNTT = (next(metric for metric in ranking.METRICS if metric.name == name) for name in ('stp', 'dntt'))
 
 
@@ -27,7 +28,9 @@ def draw(workloads, title):
     style.lay_out(figure, title, [
         Line2D([], [], label=_KINDS[family], color=colour, marker=marker, linestyle='none')
         for family, (colour, marker) in _LOOKS.items() if family in shown] + [
-        Line2D([], [], label='95 % interval', color='black', marker='_', linestyle='none', markersize=9)])
+        Line2D([], [], label='95 % interval', color='black', marker='_', linestyle='none', markersize=9),
+        *style.bound_handles({bound for workload in workloads for bound in _bounds(workload, _STP).values()}, shown_by='x'),
+        *style.bound_handles({bound for workload in workloads for bound in _bounds(workload, _DNTT).values()})])
     figure.canvas.draw()
     for axes, workload in panels:
         _name_points(axes, workload)
@@ -43,6 +46,11 @@ def _points(workload):
     return found
 
 
+def _bounds(workload, metric):
+    """policy -> what its value is a bound of, of those that _points() has."""
+    return {policy: workload.entry(metric, policy).bound for policy in _points(workload)}
+
+
 def _draw_points(axes, workload):
     points = _points(workload)
     if not points:  # somebody starves under all of them, as the title says
@@ -53,6 +61,9 @@ def _draw_points(axes, workload):
         axes.errorbar([stp.mean], [dntt.mean], xerr=[stp.half_width], yerr=[[_below(dntt)], [dntt.half_width]], color=colour,
                       marker=marker, markersize=4, elinewidth=0.7, capsize=1.5, capthick=0.7, markeredgecolor='white',
                       markeredgewidth=0.4, linestyle='none', zorder=3)
+        place = stp.mean, dntt.mean
+        style.mark_bounds(axes, [(*place, workload.entry(_STP, policy).bound)], colour, shown_by='x')
+        style.mark_bounds(axes, [(*place, workload.entry(_DNTT, policy).bound)], colour)
     values = [dntt.mean for _, dntt in points.values()]
     style.log_y(axes, min(values) / 2, max(values) * 2)
     axes.invert_yaxis()
@@ -82,7 +93,8 @@ def _name_points(axes, workload):
         groups.setdefault(known, []).append(policy)
     label_places.write(axes, {place: '\n'.join(policies) for place, policies in groups.items()},
                        {place: _colour(policies) for place, policies in groups.items()}, places.values(),
-                       [line for measured in points.values() for line in _bars(*measured)])
+                       [*(line for measured in points.values() for line in _bars(*measured)),
+                        *(line for policy, bound in _bounds(workload, _STP).items() if bound for line in _marks(axes, places[policy]))])
 
 
 def _colour(policies):
@@ -95,6 +107,14 @@ def _bars(stp, dntt):
     low = dntt.mean - _below(dntt)
     yield (stp.mean - stp.half_width, dntt.mean), (stp.mean + stp.half_width, dntt.mean)
     yield (stp.mean, low), (stp.mean, dntt.mean + dntt.half_width)
+
+
+def _marks(axes, place):
+    """Lines through the marks of a point's bounds."""
+    x, y = axes.transData.transform(place)
+    scale = axes.figure.dpi / 72
+    for corners in _MARKED:
+        yield tuple(tuple(axes.transData.inverted().transform((x + right * scale, y + up * scale))) for right, up in corners)
 
 
 def _below(dntt):

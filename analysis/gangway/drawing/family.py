@@ -43,6 +43,7 @@ def draw(results):
             Measured(row.published, 0) for row in published if row.metric == metric], False)
     lines = [Line2D([], [], label=names.setting(results.swept[other], value), **look) for value, look in looks.items()]
     style.lay_out(figure, results.title, [*lines, *sweep.band_handles(results), *style.published_handles(published),
+                                          *style.bound_handles(results.bounds(metrics)),
                                           *style.starved_handles(any(row.starved for row in results.summary))])
     return figure
 
@@ -73,6 +74,8 @@ def _draw_panel(axes, results, axis, other, metric, looks):
     for value, look in looks.items():
         sweep.draw_line(axes, [(axis.place(row), sweep.measured_of(row, metric)) for row in results.summary
                                if row.swept[other] == value], look)
+        style.mark_bounds(axes, [(axis.place(row), sweep.measured_of(row, metric).mean, row.bound(metric)) for row in results.summary
+                                 if row.swept[other] == value], look['color'])
         for row in results.summary:
             if row.starved and row.swept[other] == value and metric != 'evictions':
                 style.mark_starved(axes, axis.place(row), look['color'])

@@ -73,12 +73,14 @@ def _draw_page(results, x, y, cells, policies, others, several):
         len(metrics), len(policies) + 1, squeeze=False, figsize=(style.WIDTH, 0.9 + _INCHES * len(metrics)),
         gridspec_kw={'width_ratios': [1] * len(policies) + [_BAR * (len(policies) + 1)]})
     starved = absent = nothing = False
+    bounds = set()
     for line, metric in zip(grid, metrics):
         norm = _norm([sweep.measured_of(row, metric).mean for row in results.summary])
         for axes, policy in zip(line, policies):
             rows = [[cells.get((policy, others, right, up)) for right in x.order] for up in y.order]
             image = _draw_panel(axes, [[_value(row, metric) for row in line_of_rows] for line_of_rows in rows], norm)
             absent |= _mark_absent(axes, rows)
+            bounds |= _mark_bounds(axes, rows, metric, len(policies))
             empty = [row for line_of_rows in rows for row in line_of_rows if row is not None and math.isnan(_value(row, metric))]
             starved |= any(row.starved or metric in METRICS for row in empty)  # averaged over clients: nothing else leaves it out
             nothing |= any(not row.starved and metric not in METRICS for row in empty)
@@ -87,7 +89,7 @@ def _draw_page(results, x, y, cells, policies, others, several):
     reasons = [*(['a client finished no job'] if starved else []), *(['nothing to measure'] if nothing else [])]
     style.lay_out(figure, results.title + (f' ({_called(results, x, y, others)})' if several else ''), [
         *([Patch(label=f'no value: {", or ".join(reasons)}', **_STARVED)] if reasons else []),
-        *([Patch(label='no result: it failed, or was not played', **_ABSENT)] if absent else [])])
+        *([Patch(label='no result: it failed, or was not played', **_ABSENT)] if absent else []), *style.bound_handles(bounds)])
     return figure
 
 
@@ -97,6 +99,19 @@ def _mark_absent(axes, rows):
     for right, up in places:
         axes.add_patch(Rectangle((right - 0.5, up - 0.5), 1, 1, **_ABSENT))
     return bool(places)
+
+
+def _mark_bounds(axes, rows, metric, panels):
+    """Marks in the middle of cells; returns which."""
+    cells = [(right, up, row.bound(metric)) for up, line in enumerate(rows) for right, row in enumerate(line)
+             if row is not None and not math.isnan(_value(row, metric))]
+    style.mark_bounds(axes, cells, shown_by='cell', size=_size_of_marks(rows, panels))
+    return {bound for _, _, bound in cells}
+
+
+def _size_of_marks(rows, panels):
+    """In points: such that a mark does not fill its cell."""
+    return min(4, 0.5 * 72 * min(_INCHES / len(rows), _panel_inches(panels) / len(rows[0])))
 
 
 def _draw_colours(figure, image, axes, metric):

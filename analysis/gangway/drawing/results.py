@@ -71,6 +71,10 @@ class Client:
     percentiles: str = ''  # as in Summary
     bounds: tuple = ()  # metrics that are lower bounds, as jobs are unfinished
 
+    def bound(self, metric):
+        """As that of Summary."""
+        return 'at least' if metric in self.bounds else ''
+
 
 @dataclass(frozen=True)
 class Service:
@@ -86,6 +90,10 @@ class Service:
     slo_ns: float  # 0 where it has none
     attainment: Measured
     throughput: Measured  # jobs finished per second
+
+    def bound(self, name):
+        """Of a latency, as that of Summary."""
+        return 'at least' if name in self.bounds else ''
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,10 @@ class Results:
     def starved(self, point, policy):
         """The clients that finished no job in some run of that point and policy."""
         return next((row.starved for row in self.summary if (row.point, row.policy) == (point, policy)), ())
+
+    def bounds(self, metrics):
+        """What unfinished jobs make of values of these metrics: keys of SIGNS."""
+        return {row.bound(metric) for row in self.summary for metric in metrics} - {''}
 
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())

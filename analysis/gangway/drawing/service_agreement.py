@@ -115,6 +115,7 @@ def draw(predicted, measured, point):
             for row, colour, shift in ((second, 'black', 0.13), (first, style.VERMILLION, -0.13)):
                 times = [row.latency[name].mean * factor / 1e6 for name in _PERCENTILES]
                 axes.plot(times, [place + shift] * 2, color=colour, linewidth=0.8, zorder=2)
+                style.mark_bounds(axes, [(time, place + shift, row.bound(name)) for time, name in zip(times, _PERCENTILES)], colour, shown_by='x')
                 for time, marker in zip(times, _PERCENTILES.values()):
                     axes.plot([time], [place + shift], marker=marker, color=colour, markersize=4, markeredgecolor='white',
                               markeredgewidth=0.4, linestyle='none', zorder=3)
@@ -126,7 +127,8 @@ def draw(predicted, measured, point):
                Line2D([], [], color=style.VERMILLION, linewidth=1.2, label=one),
                *(Line2D([], [], color=style.GREY, marker=marker, markersize=4, linestyle='none',
                         label='median' if name == 'p50' else name) for name, marker in _PERCENTILES.items()),
-               Line2D([], [], color='black', linewidth=0.8, linestyle='--', label='objective')]
+               Line2D([], [], color='black', linewidth=0.8, linestyle='--', label='objective'),
+               *style.bound_handles({row.bound(name) for pair in both for row in pair for name in _PERCENTILES}, shown_by='x')]
     style.lay_out(figure, f'{measured.title} – latency, {other} and {one}', handles)
     return figure
 

@@ -3,9 +3,7 @@ tail latency. A client that starved has no latency, which is worse than any."""
 import math
 
 from matplotlib.lines import Line2D
-from matplotlib.markers import CARETUPBASE
 from matplotlib.ticker import PercentFormatter
-from matplotlib.transforms import ScaledTranslation
 
 from gangway.drawing import quantity, style, sweep, swept_axis
 
@@ -15,8 +13,6 @@ _LEAST_PLACES = 2  # on the axis, for a line
 _PERCENTILES = ('p50', 'p99')  # against load
 _TAIL = 'p99'
 _OBJECTIVE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--', 'zorder': 1.5}
-_BOUND = {'marker': CARETUPBASE, 'linestyle': 'none', 'markersize': 4, 'color': 'black', 'markeredgewidth': 0}
-_ABOVE = 4      # points from a value to the mark of a lower bound
 _NONE_FINISHED = 2.6  # points of width: of the line of a client whose jobs are all still there
 _LEAST_SHARE = 0.1  # down to which the axis of a distribution goes, however few jobs there are
 _BESIDE = 4     # points between crosses at one place
@@ -38,7 +34,7 @@ def draw_latency(results):
         for policy, look in looks.items():
             mine = [row for row in found if row.policy == policy and row.client == client]
             sweep.draw_line(axes, [(axis.place(row), row.latency[name].scaled(factor / 1e6)) for row in mine], style.line(look))
-            _mark_bounds(axes, [(axis.place(row), row.latency[name].mean * factor / 1e6) for row in mine if name in row.bounds], look)
+            style.mark_bounds(axes, [(axis.place(row), row.latency[name].mean * factor / 1e6, row.bound(name)) for row in mine], look.colour)
         _mark_starved(axes, [row for row in found if row.client == client], looks, axis.place)
         _draw_objective(axes.axhline, found, client, factor)
         axes.set_ylabel(f'{_named(name)} ({unit})')
@@ -150,8 +146,8 @@ def draw_throughput_and_tail(results):
             rows = [row for row in mine if row.policy == policy]
             axes.plot([done[row.point, policy] for row in rows], [row.latency[_TAIL].mean * factor / 1e6 for row in rows],
                       **style.line(look))
-            _mark_bounds(axes, [(done[row.point, policy], row.latency[_TAIL].mean * factor / 1e6) for row in rows
-                                if _TAIL in row.bounds], look)
+            style.mark_bounds(axes, [(done[row.point, policy], row.latency[_TAIL].mean * factor / 1e6, row.bound(_TAIL)) for row in rows],
+                              look.colour)
         _mark_starved(axes, mine, looks, lambda row: done[row.point, row.policy])
         _draw_objective(axes.axhline, mine, client, factor)
         _log_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
@@ -199,13 +195,6 @@ def _mark_starved(axes, rows, looks, place):
             style.mark_starved(axes, at, looks[policy].colour, height=1.0, points_right=_BESIDE * number)
 
 
-def _mark_bounds(axes, points, look):
-    """What says of values that they are lower bounds: something that points up."""
-    above = ScaledTranslation(0, _ABOVE / 72, axes.figure.dpi_scale_trans)
-    axes.plot([place for place, _ in points], [value for _, value in points], transform=axes.transData + above,
-              **{**_BOUND, 'color': look.colour})
-
-
 def _log_y(axes, values):
     known = [value for value in values if value > 0]
     if known:
@@ -220,8 +209,7 @@ def _handles(rows, names):
     handles = []
     if names != (None,) and any(row.slo_ns for row in rows):
         handles.append(Line2D([], [], label='objective', **_OBJECTIVE))
-    if any(name in row.bounds for row in rows for name in names):
-        handles.append(Line2D([], [], label='at least: unfinished jobs', **_BOUND))
+    handles += style.bound_handles({row.bound(name) for row in rows for name in names})
     return handles + style.starved_handles(any(names) and any(row.starved_runs for row in rows))
 
 

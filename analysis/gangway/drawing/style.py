@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 import matplotlib
 from matplotlib import pyplot
 from matplotlib.lines import Line2D
-from matplotlib.markers import CARETDOWNBASE, CARETUPBASE
+from matplotlib.markers import CARETDOWN, CARETDOWNBASE, CARETLEFTBASE, CARETRIGHTBASE, CARETUPBASE
+from matplotlib.path import Path
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
@@ -113,7 +115,7 @@ def line(look):
             **(ring if look.hollow else disc)}
 
 
-_BOUNDS = {'>': (CARETUPBASE, 5), '<': (CARETDOWNBASE, -5)}  # the arrow, and how many points above the diamond
+_PUBLISHED_BOUNDS = {'>': (CARETUPBASE, 5), '<': (CARETDOWNBASE, -5)}  # the arrow, and how many points above the diamond
 
 
 def mark_published(axes, x, row, colour='black', points_right=0):
@@ -122,8 +124,8 @@ def mark_published(axes, x, row, colour='black', points_right=0):
     beside = ScaledTranslation(points_right / 72, 0, axes.figure.dpi_scale_trans)
     axes.plot([x], [row.published], transform=axes.transData + beside,
               **_diamond(row.kind in ('tight', 'moderate'), colour))
-    if row.relation in _BOUNDS:
-        arrow, points_up = _BOUNDS[row.relation]
+    if row.relation in _PUBLISHED_BOUNDS:
+        arrow, points_up = _PUBLISHED_BOUNDS[row.relation]
         above = ScaledTranslation(points_right / 72, points_up / 72, axes.figure.dpi_scale_trans)
         axes.plot([x], [row.published], transform=axes.transData + above, **_arrow(arrow, colour))
     axes.update_datalim([(x, row.published)])  # a shifted marker does not count otherwise
@@ -137,7 +139,7 @@ def published_handles(rows):
     relations = {row.relation for row in rows}
     bounds = {'>': 'published as a lower bound', '<': 'published as an upper bound'}
     return [*(Line2D([], [], label=labels[solid], **_diamond(solid, 'black')) for solid in (True, False) if solid in kinds),
-            *(Line2D([], [], label=label, **_arrow(_BOUNDS[relation][0], 'black'))
+            *(Line2D([], [], label=label, **_arrow(_PUBLISHED_BOUNDS[relation][0], 'black'))
               for relation, label in bounds.items() if relation in relations)]
 
 
@@ -160,6 +162,41 @@ def mark_starved(axes, x, colour='black', height=0.03, points_right=0):
 def starved_handles(drawn):
     """The legend entry for these crosses, if any were drawn."""
     return [Line2D([], [], label='starved: a client finished no job', **_STARVED)] if drawn else []
+
+
+_WAVE = Path([(step / 8, -0.4 * math.sin(math.pi * step / 8)) for step in range(-8, 9)])
+_MARKS = {  # of bounds, by what shows the value: bound -> marker, points right of the value, points above it
+    'point': {'at least': (CARETUPBASE, 0, 5), 'at most': (CARETDOWNBASE, 0, -5), 'rough': (_WAVE, 0, 7)},
+    'bar': {'at least': (CARETUPBASE, 0, 2), 'at most': (CARETDOWN, 0, 2), 'rough': (_WAVE, 0, 4)},  # above, as hatches would hide them
+    'cell': {'at least': ('^', 0, 0), 'at most': ('v', 0, 0), 'rough': (_WAVE, 0, 0)},
+    'x': {'at least': (CARETRIGHTBASE, 4, 0), 'at most': (CARETLEFTBASE, -4, 0), 'rough': (_WAVE, 7, 0)}}
+_WORDS_OF_BOUNDS = {'at least': 'at least: unfinished jobs', 'at most': 'at most: unfinished jobs',
+                    'rough': 'could be more or less: unfinished jobs'}
+
+
+def mark_bounds(axes, points, colour='black', shown_by='point', size=4):
+    """points: (x, y, bound), whose bound is a key of results.SIGNS. A triangle points to where the real value lies; a wave stands at a
+    rough value. shown_by: a key of _MARKS; 'x' is of a point whose x is the value."""
+    for bound, (marker, right, up) in _MARKS[shown_by].items():
+        found = [(x, y) for x, y, each in points if each == bound and not math.isnan(x + y)]
+        if found:
+            beside = ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
+            mark = Line2D(*zip(*found), transform=axes.transData + beside, **_bound_mark(marker, colour, size))
+            if shown_by == 'cell':
+                mark.set_path_effects([withStroke(linewidth=3 if marker is _WAVE else 1.2, foreground='white')])
+            axes.add_artist(mark)  # plot() would change the limits
+
+
+def bound_handles(bounds, shown_by='point'):
+    """Legend entries for those that were drawn."""
+    return [Line2D([], [], label=_WORDS_OF_BOUNDS[bound], **_bound_mark(marker, 'black'))
+            for bound, (marker, _, _) in _MARKS[shown_by].items() if bound in bounds]
+
+
+def _bound_mark(marker, colour, size=4):
+    look = {'markersize': 1.5 * size, 'markeredgewidth': 1.1, 'markerfacecolor': 'none'} if marker is _WAVE else \
+        {'markersize': size, 'markeredgewidth': 0}
+    return {'marker': marker, 'linestyle': 'none', 'clip_on': False, 'color': colour, 'zorder': 6, **look}
 
 
 def rotated_inches(labels, panel):

@@ -78,11 +78,16 @@ def _draw_panel(axes, results, axis, metric, others, looks):
     if axis.numeric:
         for policy, points in measured.items():
             draw_line(axes, points, style.line(looks[policy]))
+            style.mark_bounds(axes, [(places[row.point], measured_of(row, metric).mean, row.bound(metric)) for row in rows
+                                     if row.policy == policy], looks[policy].colour)
         for row in published:
             style.mark_published(axes, places[row.point], row, looks[row.policy].colour, points_right=6)
     else:
         base = 1 if _from_one(results, metric) else 0
-        bars.draw_groups(axes, len(axis.places), measured, looks, base, points=_is_log(_all_of(results, metric)))
+        log = _is_log(_all_of(results, metric))
+        bars.draw_groups(axes, len(axis.places), measured, looks, base, points=log)
+        style.mark_bounds(axes, [(places[row.point] + bars.offset(list(looks).index(row.policy), len(looks)),
+                                  measured_of(row, metric).mean, row.bound(metric)) for row in rows], shown_by='point' if log else 'bar')
         for row in published:
             beside = bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_published(axes, places[row.point] + beside, row)
@@ -159,6 +164,7 @@ def _label_panels(grid, results, axis, metrics, columns, inches):
 
 def _handles(looks, results, axis, metrics):
     published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
+    published += style.bound_handles(results.bounds(metrics))
     published += style.starved_handles(any(row.starved for row in results.summary))
     alone = [Line2D([], [], label='as fast as alone', **style.ALONE)] if _from_one(results, metrics[0]) else []
     if not axis.numeric:
