@@ -1,4 +1,4 @@
-"""Values that unfinished jobs make bounds: marked in every figure that shows them."""
+"""Values that unfinished jobs make bounds: marked in every figure that shows them, ranked as they stand."""
 import json
 import math
 import unittest
@@ -122,6 +122,36 @@ class Figures(WithBounds):
         _, axes = style.pyplot.subplots()
         style.mark_bounds(axes, [(0, math.nan, 'at least'), (1, 2, '')])
         self.assertEqual(list(axes.lines), [])
+
+
+class Percentiles(WithBounds):
+    """p99 is 1 ms over all jobs, 8 ms of each service."""
+
+    def test_a_p99_whose_largest_value_hardly_differs_counts_as_exact(self):
+        for most, bound in (('1009000', ''), ('1011000', 'at least'), ('', 'at least')):
+            found = self.write(percentiles='lower-bound', most=most)
+            self.assertEqual(found.summary[0].bound('p99_response_ns'), bound, most)
+            self.assertEqual(found.summary[0].bound('p50_response_ns'), 'at least')
+
+    def test_so_it_does_of_services(self):
+        for most, bounds in (('8070000', ('p50',)), ('8090000', ('p50', 'p99')), ('', ('p50', 'p99'))):
+            self.assertEqual(self.write([(0, 'piv')], most=most).services[1].bounds, bounds, most)
+
+    def test_rankings_have_no_sign_for_it(self):
+        for most, sign, bound in (('1009000', '', ''), ('1011000', '≥', 'at least')):
+            workload = ranking.Workload(self.write(percentiles='lower-bound', most=most))
+            table = next(table for table in ranking.tables([workload]) if table.metric.name == 'p99')
+            self.assertIn(f'| rr | {sign}1.00 **1** |', ranking.markdown([table]))
+            self.assertEqual({row[-1] for row in ranking.csv_rows([table])}, {'bound', bound})
+
+
+class Rankings(WithBounds):
+    SAID = 'Values that unfinished jobs make bounds (≥, ≤, ~) are ranked as they stand, so real ranks may differ.'
+
+    def test_the_page_says_how_bounds_are_ranked(self):
+        for understated, times in (([(0, 'piv')], 1), ([], 0)):
+            page = ranking.markdown(ranking.tables([ranking.Workload(self.write(understated))]))
+            self.assertEqual(page.count(self.SAID), times)
 
 
 if __name__ == '__main__':

@@ -15,7 +15,7 @@ class Metric:
     lower: bool  # is better
     about: str
     absolute_tie: float = 0  # values that differ by less are as good, as are
-    tie: float = 0.01        # those that differ by less than this share of them; where there are no intervals
+    tie: float = results.TIE  # those that differ by less than this share of them; where there are no intervals
 
 
 def _measured(column, name=None, more=''):
@@ -168,7 +168,7 @@ def markdown(made):
     lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
              '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
              'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a '
-             'rank.', '',
+             'rank.' + _said_of_bounds(made), '',
              *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
                     [[policy, names.family(policy), *(_rank(table.mean_rank, policy) for table in made), _rank(overview, policy)]
                      for policy in policies])]
@@ -179,6 +179,11 @@ def markdown(made):
                          [[policy, *(_cell(table, policy, workload) for workload in table.workloads),
                            _rank(table.mean_rank, policy)] for policy in table.policies])]
     return '\n'.join(lines) + '\n'
+
+
+def _said_of_bounds(made):
+    bounded = any(table.signs() for table in made)
+    return ' Values that unfinished jobs make bounds (≥, ≤, ~) are ranked as they stand, so real ranks may differ.' if bounded else ''
 
 
 def _rank(ranks, policy):

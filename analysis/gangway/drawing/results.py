@@ -15,6 +15,7 @@ from gangway.drawing.csv_file import InputError, Measured, Row, read_table
 METRICS = metrics.ranked()
 _EFFICIENCY = 'concurrency_efficiency'
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
+TIE = 0.01  # values that differ by less than this share of them count as the same
 SIGNS = {'': '', 'at least': '≥ ', 'at most': '≤ ', 'rough': '~ '}  # before values that unfinished jobs make bounds
 KINDS = ('tight', 'moderate', 'order', 'input', 'open')  # the classes of published values
 VERDICTS = ('pass', 'miss', 'input', 'shown')
@@ -34,11 +35,13 @@ class Summary:
     unfinished: int = 0  # jobs, in all runs
     percentiles: str = ''  # 'exact', 'rounded', or 'lower-bound' where unfinished jobs would have made them larger
     understated: tuple = ()  # clients whose unfinished jobs raise their means: what is averaged over clients is a bound then
+    p99_most_ns: float = math.nan  # the largest value that p99 could have; NaN where nothing limits it
 
     def bound(self, metric):
         """What the real value is beside the one here: a key of SIGNS."""
         if metric in ('p50_response_ns', 'p99_response_ns'):
-            return 'at least' if self.percentiles == 'lower-bound' else ''
+            known = metric == 'p99_response_ns' and is_known(self.p99_ns, self.p99_most_ns)
+            return 'at least' if self.percentiles == 'lower-bound' and not known else ''
         known = metrics.find(metric)
         return known.if_understated if known and self.understated and not self.starved else ''
 
@@ -86,7 +89,7 @@ class Service:
     jobs: int  # finished, in all runs
     starved_runs: int
     latency: dict  # p50, p90, p95, p99, p999 -> Measured, in ns; NaN where the client starved
-    bounds: tuple  # those of them that are lower bounds
+    bounds: tuple  # those of them that are lower bounds, and not known well enough all the same
     slo_ns: float  # 0 where it has none
     attainment: Measured
     throughput: Measured  # jobs finished per second
@@ -345,7 +348,7 @@ def _read_summary(file, configuration, chosen):
                        {name: row.measured(name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
                        row.number('evictions'),
                        *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
-                       row.index('unfinished'), row.text('percentiles'), _names(row.text('understated')))
+                       row.index('unfinished'), row.text('percentiles'), _names(row.text('understated')), row.number('p99_response_ns_most'))
                for row in _without_failed(file, rows)]
     failed = [Failed(row.index('point'), row.text('policy'), swept.texts(row), row.text('error')) for row in rows if row.text('error')]
     return swept.paths, summary, tuple(failed)
@@ -400,8 +403,18 @@ def _read_services(file, configuration):
     swept = _Swept(columns, 'policy', 'client', rows, configuration)
     return [Service(row.index('point'), row.text('policy'), row.text('client'), swept.texts(row),
                     row.index('jobs'), row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
-                    _names(row.text('lower_bounds')), row.index('slo_ns'), row.measured('attainment'),
+                    _bounds_of_service(row), row.index('slo_ns'), row.measured('attainment'),
                     row.measured('throughput_per_s')) for row in rows]
+
+
+def _bounds_of_service(row):
+    known = is_known(row.number('latency_ns_p99'), row.number('latency_ns_p99_most'))
+    return tuple(name for name in _names(row.text('lower_bounds')) if name != 'p99' or not known)
+
+
+def is_known(value, most):
+    """Whether a lower bound counts as exact, as the largest possible value (NaN: unlimited) hardly differs from it."""
+    return most - value < TIE * value
 
 
 def _names(text):
