@@ -1,5 +1,6 @@
 """The figures of synthetic result folders."""
 import csv
+import math
 import unittest
 from dataclasses import replace
 from pathlib import Path
@@ -74,6 +75,49 @@ class Bars(InAFolder):
         for figure in (bars.draw_clients, bars.draw_metrics):
             legend = figure(results.read(self.folder)).legends[0]
             self.assertFalse([text for text in legend.get_texts() if 'interval' in text.get_text()])
+
+
+    def change(self, file, column, values):
+        """values: policy -> what its rows have in the column."""
+        header, *rows = self.rows(file)
+        for row in rows:
+            row[header.index(column)] = values.get(row[header.index('policy')], row[header.index(column)])
+        synthetic._write_csv(self.folder / file, header, rows)
+
+    def intervals(self, axes):
+        """Ends of the intervals' lines, and whether they are drawn outside the panel."""
+        return [(part.get_segments()[0][:, 1].tolist(), part.get_clip_on()) for part in axes.collections]
+
+    def test_on_a_logarithmic_axis_points_without_an_interval_have_none_and_others_end_at_the_panel(self):
+        self.change('summary.csv', 'antt', {'sjf': 100})
+        self.change('summary.csv', 'antt_ci95', {'sjf': 400, 'srt': '', 'frs': 0, 'rr': 1, 'cfs': 2})
+        antt = bars.draw_metrics(results.read(self.folder)).axes[0]
+        self.assertEqual(antt.get_yscale(), 'log')
+        found = self.intervals(antt)
+        self.assertEqual([clipped for _, clipped in found], [True] * 3)
+        self.assertIn([-300, 500], [ends for ends, _ in found])
+        self.assertEqual(len([line for line in antt.lines if line.get_marker() == '_']), 6)  # two caps for each
+        self.change('clients.csv', 'ntt', {'sjf': 100})
+        self.change('clients.csv', 'ntt_ci95', {'sjf': '', 'srt': 0})
+        axes = bars.draw_clients(results.read(self.folder)).axes[0]
+        self.assertEqual((axes.get_yscale(), sum(len(part.get_segments()) for part in axes.collections)), ('log', 3 * 9))
+
+    def test_names_of_two_policies_stand_as_close_as_the_panel_puts_them(self):
+        for file in ('summary.csv', 'clients.csv'):
+            header, *rows = self.rows(file)
+            names = {'sjf': 'disengaged-timeslice', 'srt': 'stride-timeslice'}
+            synthetic._write_csv(self.folder / file, header, [[row[0], names[row[1]], *row[2:]] for row in rows if row[1] in names])
+        (self.folder / 'published.csv').unlink()
+        figure = bars.draw_metrics(results.read(self.folder))
+        figure.canvas.draw()
+        for axes in figure.axes:
+            one, other = axes.get_xticklabels()
+            self.assertTrue(one.get_rotation() or not one.get_window_extent().overlaps(other.get_window_extent()))
+            self.assertEqual(one.get_rotation(), 35)
+
+    def test_standalone_times_have_the_unit_that_suits_each(self):
+        shown = {time: bars._time(time) for time in (328e9, 1.5e9, 13.57e6, 0.9e6, 268.4e3, math.nan)}
+        self.assertEqual(list(shown.values()), ['328 s', '1500 ms', '13.6 ms', '900 µs', '268 µs', ''])
 
 
 class Sweeps(InAFolder):

@@ -4,7 +4,7 @@ import math
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gangway.drawing import names, style
+from gangway.drawing import names, quantity, style
 
 _BARS_IN_A_ROW = 60  # more are too thin for their hatches
 _WIDEST = 0.4        # of the space of a client
@@ -47,7 +47,8 @@ def draw_metrics(results):
     policies, metrics = names.in_order(row.policy for row in results.summary), results.metrics()
     looks = style.styles(policies)
     panel = style.WIDTH / len(metrics)
-    height = 2.6 + style.rotated_inches(policies, panel)
+    room = _room(len(policies), panel)
+    height = 2.6 + style.rotated_inches(policies, room)
     figure, grid = style.pyplot.subplots(1, len(metrics), squeeze=False, figsize=(style.WIDTH, height))
     published = results.published_metrics()
     for axes, metric in zip(grid[0], metrics):
@@ -63,7 +64,7 @@ def draw_metrics(results):
         for row in results.summary:
             if row.starved:
                 style.mark_starved(axes, policies.index(row.policy))
-        _label_policies(axes, policies, panel)
+        _label_policies(axes, policies, room)
         if log:
             scale_log(axes, [row.metrics[metric] for row in results.summary])
         axes.set_ylabel(names.metric(metric))
@@ -135,20 +136,27 @@ def _draw_bars(axes, places, measured, look, width, base=0):
 
 
 def _draw_points(axes, places, measured, look, *_):
-    """Points where bars would end."""
-    axes.errorbar(places, [value.mean for value in measured], [value.half_width for value in measured], zorder=3,
-                  **{**style.line(look), 'linestyle': 'none', **_ERROR})
+    """Points where bars would end. Their intervals end at the panel, and points without one have no dash in its place."""
+    axes.plot(places, [value.mean for value in measured], zorder=3, **{**style.line(look), 'linestyle': 'none'})
+    with_interval = [(place, value.mean, value.half_width) for place, value in zip(places, measured) if value.half_width]
+    if with_interval:
+        axes.errorbar(*zip(*with_interval), fmt='none', zorder=3, **_ERROR)
 
 
 def _label_clients(axes, clients):
-    axes.set_xticks(range(len(clients)), [f'{row.client}\n{_milliseconds(row.standalone_ns)}' for row in clients])
+    axes.set_xticks(range(len(clients)), [f'{row.client}\n{_time(row.standalone_ns)}' for row in clients])
     axes.set_ylabel(names.metric('ntt'))
     axes.grid(axis='y')
     axes.axhline(1, zorder=5, **style.ALONE)
 
 
-def _label_policies(axes, policies, panel):
-    style.name_ticks(axes, policies, panel)
+def _room(count, panel):
+    """How wide a panel that is full of so many places would be, with these as far apart as in one of the given width, which may not be full."""
+    return style.NUMBERS + (panel - style.NUMBERS) * count / max(count, _FEWEST)
+
+
+def _label_policies(axes, policies, room):
+    style.name_ticks(axes, policies, room)
     axes.set_xlim(-0.6, len(policies) - 0.2)
     _pad(axes)
     axes.set_ylim(bottom=0)
@@ -163,8 +171,13 @@ def _pad(axes):
     axes.set_xlim(left - margin, right + margin)
 
 
-def _milliseconds(nanoseconds):
-    return '' if math.isnan(nanoseconds) else f'{nanoseconds / 1e6:.3g} ms'
+def _time(nanoseconds):
+    """In the unit that suits it, with three digits."""
+    if math.isnan(nanoseconds):
+        return ''
+    unit, factor = quantity.unit_of_time(nanoseconds / 1e6)
+    number = nanoseconds / 1e6 * factor
+    return (f'{number:.3g}' if number < 999.5 else f'{number:.0f}') + f' {unit}'
 
 
 def policy_handles(looks, points=False):

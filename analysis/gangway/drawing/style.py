@@ -23,6 +23,7 @@ _INCHES_OF_TITLE = 0.15  # per line
 _LETTERS_OF_TITLE = 100
 _MARGIN = 0.03  # inches, left of all
 _LEAST_FOR_SLANTED = 0.19  # inches from name to name; closer ones stand upright
+NUMBERS = 0.45  # inches, left of a panel
 INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
 
 # Okabe and Ito's palette without yellow, which is too faint for a line on white.
@@ -201,7 +202,7 @@ def _bound_mark(marker, colour, size=4):
 
 def rotated_inches(labels, panel):
     """The height that names need which do not fit side by side under a panel so wide; 0 where they do."""
-    widths, room = [len(label) * INCHES_PER_LETTER for label in labels], panel - 0.45  # of numbers on the left
+    widths, room = [len(label) * INCHES_PER_LETTER for label in labels], panel - NUMBERS
     fits = sum(widths) < room and all(one + other < 2 * room / len(widths) for one, other in zip(widths, widths[1:]))
     return 0 if fits else (0.07 if room / len(labels) < _LEAST_FOR_SLANTED else 0.04) * max(map(len, labels))
 
@@ -210,7 +211,7 @@ def name_ticks(axes, labels, panel):
     """Names for the places 0, 1, ... on the x axis of a panel so wide."""
     if not rotated_inches(labels, panel):
         axes.set_xticks(range(len(labels)), labels)
-    elif (panel - 0.45) / len(labels) < _LEAST_FOR_SLANTED:
+    elif (panel - NUMBERS) / len(labels) < _LEAST_FOR_SLANTED:
         axes.set_xticks(range(len(labels)), labels, rotation=90, fontsize=6.5)
     else:
         axes.set_xticks(range(len(labels)), labels, rotation=35, ha='right', rotation_mode='anchor')
