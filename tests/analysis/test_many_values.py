@@ -74,6 +74,15 @@ class HeatMaps(InAFolder):
         with self.assertRaisesRegex(results.InputError, "found 'heat-map' with --figure, expected one of sweep"):
             list(figures.draw(one.path, self.folder / 'out', asked=('heat-map',)))
 
+    def test_nothing_is_cut_off_at_the_right(self):
+        sizes = [f'{size} KiB' for size in (8, 16, 32, 64, 450)]
+        found = self.sweep(**{GAP: times(8), 'device.memory': sizes})
+        rows = [row for row in found.summary if row.policy == 'rr']
+        for row in rows:
+            row.metrics.update(antt=Measured(60 / (1 + row.point), 0), dntt=Measured(60 / (1 + row.point), 0), stp=Measured(1 + row.point / 3, 0))
+        page, = heat_map.draw(results.Results(**{**vars(found), 'summary': [results.replace(row, evictions=0) for row in rows]}))
+        self.assertLess(page.get_tightbbox(page.canvas.get_renderer()).x1, style.WIDTH)
+
     def test_numbers_below_a_panel_do_not_touch(self):
         values = [f'{50 * 2 ** place} us' for place in range(10)]
         for policies in (4, 5):

@@ -254,7 +254,8 @@ def lay_out(figure, title, handles):
         legend = _widest_legend(figure, handles, top / height)
         top -= _extent(figure, legend).height / figure.dpi
     figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
-    if figure.get_tightbbox(figure.canvas.get_renderer()).x0 < _MARGIN:  # numbers beside panels of another size may be wider
+    drawn = figure.get_tightbbox(figure.canvas.get_renderer())
+    if drawn.x0 < _MARGIN or drawn.x1 > figure.get_figwidth():  # numbers beside panels of another size may be wider
         figure.tight_layout(rect=(0, 0, 1, top / height), pad=0.5, w_pad=1.2)
 
 
