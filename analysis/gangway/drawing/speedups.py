@@ -12,7 +12,7 @@ _MOST = 4       # numbers of GPUs, beside each other
 _LOG_FROM = 10  # a ratio of largest to smallest speedup that hides the small bars on a linear axis
 _LOOKS = [style.Style(style.GREY, 'o', '', '-'), style.Style(style.BLUE, 's', '//', '-'),
           style.Style(style.ORANGE, '^', '\\\\', '-'), style.Style(style.GREEN, 'D', 'xx', '-')]
-_IDEAL = {'color': 'black', 'linewidth': 0.8, 'linestyle': ':'}
+_IN_PROPORTION = {'color': 'black', 'linewidth': 0.8, 'linestyle': ':'}
 _BEHIND_NUMBERS = {'facecolor': 'white', 'edgecolor': 'none', 'pad': 0.4}  # so that no line runs through them
 _PUBLISHED = {'color': style.VERMILLION, 'linewidth': 1.1, 'linestyle': '--'}
 
@@ -91,7 +91,7 @@ def _draw_bars(axes, places, speedups, looks, log):
     axes.axhline(1, zorder=1.5, **style.ALONE)
     for count in speedups:
         if count > 1:
-            axes.axhline(count, zorder=1.5, **_IDEAL)
+            axes.axhline(count, zorder=1.5, **_IN_PROPORTION)
     axes.grid(axis='y')
 
 
@@ -139,7 +139,8 @@ def _published_ratios(results, policy, count):
 def _handles(results, looks, published):
     one = 'as fast as standalone' if results.alone() else 'as fast as on one GPU'
     several = [count for count in looks if count > 1]
-    ideal = f'{several[0]} times as fast: ideal' if len(several) == 1 else 'as many times as fast as there are GPUs: ideal'
+    what = 'ideal' if results.alone() else 'in proportion'  # clients together also wait less for each other
+    ideal = f'{several[0]} times as fast: {what}' if len(several) == 1 else f'as many times as fast as there are GPUs: {what}'
     once = {handle.get_label(): handle for handle in published}
     bar_handles = bars.policy_handles({f'{count} GPU' + ('s' if count > 1 else ''): look for count, look in looks.items()})
-    return [*bar_handles, Line2D([], [], label=one, **style.ALONE), Line2D([], [], label=ideal, **_IDEAL), *once.values()]
+    return [*bar_handles, Line2D([], [], label=one, **style.ALONE), Line2D([], [], label=ideal, **_IN_PROPORTION), *once.values()]
