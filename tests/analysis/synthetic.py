@@ -58,7 +58,8 @@ def write_loops(folder, ntts, published=(), **sweep):
     _write_csv(folder / 'summary.csv', ['point', 'policy', *sweep, *_SUMMARY], summary)
     _write_csv(folder / 'clients.csv', _CLIENT_COLUMNS, clients)
     _write_csv(folder / 'published.csv', _PUBLISHED_COLUMNS, _padded(published))
-    _write_manifest(folder, 'Loops', {})
+    clients = [{'name': client, 'repeat': {'jobs': 'endless', 'think': '0 us'}} for client in ntts]
+    _write_manifest(folder, 'Loops', {}, workload={'clients': clients})
 
 
 def write_trace(folder, policy, quantum=1.0, permutation=0):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import synthetic
 import yaml
-from gangway.drawing import bars, client_sweep, gantt, names, quantity, responses, results, style, sweep
+from gangway.drawing import bars, client_sweep, gantt, load, names, quantity, responses, results, style, sweep
 from gangway.drawing.commands import figures, report
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
 from matplotlib.markers import CARETUPBASE
@@ -252,6 +252,25 @@ class ClientSweeps(InAFolder):
         self.assertEqual(page.axes[0].lines[1].get_color(), page.axes[2].lines[1].get_color())  # T in both rows
         self.assertEqual([text.get_text() for text in page.legends[0].get_texts()],
                          ['A', 'B', 'T', 'as fast as alone', '2 times as slow: fair'])
+
+    def test_fair_is_only_for_clients_that_always_have_a_job(self):
+        found = self.loops({'A': 1, 'B': 2}, **{REQUEST: self.SIZES})
+        page, = client_sweep.draw(replace(found, busy=False))
+        self.assertNotIn('fair', ' '.join(text.get_text() for text in page.legends[0].get_texts()))
+        self.assertEqual([len(axes.lines) for axes in page.axes], [3, 3])
+
+        def busy(repeat, swept=(REQUEST,), throttle=None, **more):
+            clients = [{'name': 'A', 'repeat': {'jobs': 'endless'}}, {'name': 'B', 'repeat': repeat, 'throttle': throttle or {}}]
+            return load.is_full({'workload': {'clients': clients}, **more}, swept)
+        for repeat in ({'jobs': 'endless'}, {'jobs': 'endless', 'think': '0 us'}):
+            self.assertTrue(busy(repeat), repeat)
+        for repeat in ({'jobs': '3'}, {'jobs': 'endless', 'think': '1 us'}, {'jobs': 'endless', 'period': '1 ms'}, None,
+                       {'jobs': 'endless', 'arrivals': {'process': 'poisson', 'rate': '60/s'}}, {'releases': ['0 ms']}):
+            self.assertFalse(busy(repeat), repeat)
+        self.assertTrue(busy({'jobs': '3'}, clients=['A']))  # B does not take part
+        self.assertFalse(busy({'jobs': 'endless'}, throttle={'request': '1 ms', 'sleep': '0.2'}))
+        self.assertFalse(busy({'jobs': 'endless'}, ('workload.clients.B.throttle.sleep',)))
+        self.assertFalse(load.is_full({}, ()))
 
     def test_published_ntts_of_one_point_are_marked(self):
         row = ['fig6', 1, 'dfq', 'A', 'ntt', '=', 2.5, 2, -0.2, 'moderate', '', 'pass', '']

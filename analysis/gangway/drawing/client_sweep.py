@@ -85,7 +85,8 @@ def _draw_panel(axes, results, points, policy, looks):
             if row.over:
                 axes.plot([min(places), max(places)], [row.published] * 2, **_span(looks[row.client]['color']))
     axes.axhline(1, zorder=1.5, **style.ALONE)
-    axes.axhline(len(looks), zorder=1.5, **_FAIR)
+    if results.busy:
+        axes.axhline(len(looks), zorder=1.5, **_FAIR)
     axes.grid()
 
 
@@ -109,7 +110,7 @@ def _scale_y(axes, results):
     """The same in all panels, on all pages."""
     values = [row.ntt for row in results.clients if row.ntt.mean > 0]
     means = [value.mean for value in values] + [row.published for row in results.published_ntts()]
-    fair = max(map(len, _clients(results).values()))
+    fair = max(map(len, _clients(results).values())) if results.busy else 1
     low, high = min(1, *means), max(fair, *means, *(value.mean + value.half_width for value in values))
     if high > _LOG_FROM * low:
         style.log_y(axes, 0.85 * low, 1.25 * high)
@@ -127,11 +128,18 @@ def _label_panels(grid, results, axis, policies, rows, inches):
         axes.set_ylabel(f'{title}\nNTT' if title else names.metric('ntt'))
 
 
-def _handles(results, looks):
-    lines = [Line2D([], [], label=client, **look) for client, look in looks.items()]
+def _fair_handles(results):
+    """Who does not always have a job cannot be slowed down by others to its share of the device."""
+    if not results.busy:
+        return []
     count = {len(clients) for clients in _clients(results).values()}
     fair = f'{count.pop()} times as slow: fair' if len(count) == 1 else 'as many times as slow as there are clients: fair'
-    return [*lines, Line2D([], [], label='as fast as alone', **style.ALONE), Line2D([], [], label=fair, **_FAIR),
+    return [Line2D([], [], label=fair, **_FAIR)]
+
+
+def _handles(results, looks):
+    lines = [Line2D([], [], label=client, **look) for client, look in looks.items()]
+    return [*lines, Line2D([], [], label='as fast as alone', **style.ALONE), *_fair_handles(results),
             *(sweep.band_handles(results) if any(row.ntt.half_width for row in results.clients) else []),
             *style.published_handles(results.published_ntts()), *_span_handles(results),
             *style.bound_handles({row.bound('ntt') for row in results.clients}),

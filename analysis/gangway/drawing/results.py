@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gangway import metrics
-from gangway.drawing import csv_file, names, together
+from gangway.drawing import csv_file, load, names, together
 from gangway.drawing.csv_file import InputError, Measured, Row, read_table
 
 METRICS = metrics.ranked()
@@ -145,6 +145,7 @@ class Results:
     chosen: tuple = ()  # metrics that somebody asked for, in the place of the usual ones
     experiment: str = ''  # its name, where the manifest says it
     failed: tuple = ()  # Failed
+    busy: bool = False  # whether, as the manifest says, every client always has a job
 
     def starved(self, point, policy):
         """The clients that finished no job in some run of that point and policy."""
@@ -220,7 +221,7 @@ def read(path, chosen=()):
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
         'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen),
-        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed)
+        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed, load.is_full(configuration, swept))
 
 
 def _title(manifest, configuration, path):
