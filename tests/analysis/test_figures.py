@@ -354,6 +354,17 @@ class Responses(InAFolder):
         page, = self.draw({(0, f'noise{number}'): [1, 2, None] for number in range(4)})
         self.assertEqual([axes.get_title('left') for axes in page.axes], ['noise0 … noise3 (4 alike)'])
 
+    def test_the_title_says_that_other_runs_are_not_shown(self):
+        synthetic.write_bars(self.folder)
+        found = results.read(self.folder)
+        self.assertEqual((found.runs, found.title_of_first_runs()), (2000, 'FRS against SJF, SRT, RR and CFS – the first of 2000 runs'))
+        self.assertEqual(replace(found, runs=0).title_of_first_runs(), 'FRS against SJF, SRT, RR and CFS – the first run')
+        self.assertEqual(replace(found, runs=1).title_of_first_runs(), found.title)
+        (self.folder / 'manifest.json').write_text('{"configuration": {"policies": ["rr"], "replications": 3}}')
+        self.assertEqual(results.read(self.folder).runs, 3)
+        (self.folder / 'manifest.json').unlink()
+        self.assertEqual(results.read(self.folder).runs, 0)
+
     def test_only_where_a_client_has_several_jobs(self):
         synthetic.write_responses(self.folder, {(0, 'once'): [1], (0, 'twice'): [1, 2]})
         self.assertFalse(responses.applies(results.read_responses(self.folder)))
@@ -396,6 +407,11 @@ class WrongInput(InAFolder):
 
 
 class Words(unittest.TestCase):
+    def test_a_logarithmic_axis_has_the_unit_of_times_in_the_middle(self):
+        self.assertEqual(quantity.unit_of_times([1, 2, 5000]), ('s', 1e-3))
+        self.assertEqual(quantity.unit_of_times([1, 2, 5000, math.nan], log=True), ('ms', 1))
+        self.assertEqual(quantity.unit_of_times([], log=True), ('ms', 1))
+
     def test_quantities(self):
         for text, number, unit in [('0.25 ms', 0.25, 'ms'), ('4 us', 4, 'us'), ('4us', 4, 'us'), ('64 KiB', 64, 'KiB'),
                                    ('55 GB/s', 55, 'GB/s'), ('0.5', 0.5, ''), ('5 %', 5, '%'), ('1e-3', 0.001, '')]:

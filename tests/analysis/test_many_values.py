@@ -138,7 +138,9 @@ class ManyJobs(InAFolder):
 
     def test_a_sweep_of_many_points_has_eight_pages(self):
         runs = {(point, 'fcfs'): {'A': {job: point + job + 1.0 for job in range(5)}} for point in range(60)}
-        self.assertEqual(len(list(responses.draw(runs, 'sixty', {run: str(run[0]) for run in runs}))), 8)
+        pages = list(responses.draw(runs, 'sixty', {run: str(run[0]) for run in runs}))
+        self.assertEqual(len(pages), 8)
+        self.assertEqual({page.texts[0].get_text() for page in pages}, {'sixty (the first 48 of 60 results)'})
 
     def test_clients_whose_times_are_alike_share_a_scale_and_seconds_are_seconds(self):
         page, = responses.draw(self.found, 'many', self.labels)
@@ -147,6 +149,11 @@ class ManyJobs(InAFolder):
         synthetic.write_responses(self.folder, {(0, 'A'): [1, 2, 3], (0, 'B'): [10, 20, 30]})
         page, = responses.draw(results.read_responses(self.folder), 'few', self.labels)
         self.assertEqual(len({axes.get_ylim() for axes in page.axes}), 1)
+
+    def test_the_unit_of_a_logarithmic_axis_suits_most_of_its_times(self):
+        synthetic.write_responses(self.folder, {(0, 'A'): [2] * 9 + [4000]})
+        page, = responses.draw(results.read_responses(self.folder), 'one outlier', self.labels)
+        self.assertEqual((page.axes[0].get_yscale(), page.axes[0].get_ylabel()), ('log', 'response time (ms)'))
 
     def test_lines_differ_in_more_than_their_hue(self):
         runs = {(point, 'fcfs'): {'A': {job: point + job + 1.0 for job in range(5)}} for point in range(6)}

@@ -1,6 +1,7 @@
 """Numbers with units as they stand in swept columns: '0.25 ms', '4 us', '64 KiB', '5 %', '0.5'."""
 import math
 import re
+import statistics
 from collections import Counter
 from dataclasses import dataclass
 
@@ -55,6 +56,12 @@ def unit_of_time(milliseconds):
     if milliseconds >= 2_000:
         return 's', 1e-3
     return ('ms', 1) if milliseconds >= 1 else ('µs', 1e3)
+
+
+def unit_of_times(milliseconds, log=False):
+    """Likewise for an axis of such times: that of the longest, on a logarithmic axis of the one in the middle."""
+    known = [time for time in milliseconds if time > 0]
+    return unit_of_time(statistics.median(known) if log and known else max(known, default=1))
 
 
 def shown(unit):

@@ -48,7 +48,10 @@ def draw_distribution(responses, title, labels):
 
 def _pages(responses, title, labels, draw_panel):
     runs, scales = list(responses), _scales(responses)
-    for start in range(0, min(len(runs), _LINES * _PAGES), _LINES):
+    most = _LINES * _PAGES
+    if len(runs) > most:
+        title += f' (the first {most} of {len(runs)} results)'
+    for start in range(0, min(len(runs), most), _LINES):
         part = {run: responses[run] for run in runs[start:start + _LINES]}
         panels = sorted(_alike(part).values(), key=lambda clients: -_growth(clients[0], part))
         for first in range(0, len(panels), _PANELS):
@@ -62,22 +65,21 @@ def _scales(responses):
         for client, jobs in clients.items():
             times.setdefault(client, []).extend(time for time in jobs.values() if not math.isnan(time))
     times = {client: found or [0] for client, found in times.items()}
-    longest = [max(found) for found in times.values()]
+    longest, every = [max(found) for found in times.values()], [time for found in times.values() for time in found]
     if max(longest) <= _ALIKE * min(longest):
-        shared = _Scale([time for found in times.values() for time in found], max(longest))
-        return dict.fromkeys(times, shared)
+        return dict.fromkeys(times, _Scale(every, every))
     one_unit = max(longest) <= _SAME_UNIT * min(longest)
-    return {client: _Scale(found, max(longest if one_unit else found)) for client, found in times.items()}
+    return {client: _Scale(found, every if one_unit else found) for client, found in times.items()}
 
 
 class _Scale:
-    """An axis of response times: its unit, that of the time `longest`, and whether it is logarithmic."""
+    """An axis of response times: its unit, which suits `alike`, and whether it is logarithmic."""
 
-    def __init__(self, times, longest):
-        self.unit, self.factor = quantity.unit_of_time(longest)
+    def __init__(self, times, alike):
+        self.log = _is_log(times)
+        self.unit, self.factor = quantity.unit_of_times(alike, _is_log(alike))
         times = [time * self.factor for time in times if time > 0]
         self.low, self.high = min(times, default=1), max(times, default=1)
-        self.log = self.high > _LOG_FROM * self.low
         self.label = f'response time ({self.unit})'
 
     def of_y(self, axes):
@@ -92,6 +94,11 @@ class _Scale:
             style.log_x(axes)
         else:
             axes.set_xlim(0, 1.08 * self.high)
+
+
+def _is_log(times):
+    known = [time for time in times if time > 0]
+    return bool(known) and max(known) > _LOG_FROM * min(known)
 
 
 def _alike(responses):

@@ -145,6 +145,7 @@ class Results:
     chosen: tuple = ()  # metrics that somebody asked for, in the place of the usual ones
     experiment: str = ''  # its name, where the manifest says it
     failed: tuple = ()  # Failed
+    runs: int = 0  # of each point and policy; 0 where the manifest does not say
     busy: bool = False  # whether, as the manifest says, every client always has a job
 
     def starved(self, point, policy):
@@ -154,6 +155,10 @@ class Results:
     def bounds(self, metrics):
         """What unfinished jobs make of values of these metrics: keys of SIGNS."""
         return {row.bound(metric) for row in self.summary for metric in metrics} - {''}
+
+    def title_of_first_runs(self):
+        """Of a figure that shows only the first run of each point and policy."""
+        return self.title if self.runs == 1 else f'{self.title} – the first ' + (f'of {self.runs} runs' if self.runs else 'run')
 
     def has_intervals(self):
         return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
@@ -221,7 +226,9 @@ def read(path, chosen=()):
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
         'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen),
-        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed, load.is_full(configuration, swept))
+        str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed,
+        _count(configuration.get('replications', 1)) * _count(configuration.get('permutations', 1)) if configuration else 0,
+        load.is_full(configuration, swept))
 
 
 def _title(manifest, configuration, path):

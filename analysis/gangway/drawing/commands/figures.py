@@ -115,7 +115,7 @@ def _of_folder(found, asked):
     times = results.read_responses(found.path)
     if responses.applies(times):
         labels = {run: found.label(*run) for run in times}
-        yield 'responses', lambda: responses.draw(times, found.title, labels)
+        yield 'responses', lambda: responses.draw(times, found.title_of_first_runs(), labels)
         if responses.is_distributed(times) or 'response-distribution' in asked:
             yield 'response-distribution', lambda: responses.draw_distribution(results.read_all_responses(found.path), found.title, labels)
     if found.services:
