@@ -113,6 +113,50 @@ class Services(InAFolder):
         self.assertEqual([y for _, y in self.line_of(page.axes[0], 'fcfs', found)], [0, 0, 0])
         self.assertNotIn('objective', self.legend(page))
 
+    def bands(self, axes):
+        """The highest and lowest value of each band at the first place."""
+        first = min(path.vertices[:, 0].min() for band in axes.collections for path in band.get_paths())
+        return [[round(y, 9) for x, y in path.vertices if x == first] for band in axes.collections for path in band.get_paths()]
+
+    def replicated(self):
+        """p99 of all jobs is 4 ms, of the replications 3 and 4 ms; all met the objective in 95 % of all jobs, in 90 and 96 %."""
+        self.folder_of([(point, 'edf', 'web', 0, 2, 4, '', 5, 0.95, 100) for point in range(2)])
+        table = (self.folder / 'services.csv').read_text().replace(',0.95,,', ',0.95,0.08,')
+        (self.folder / 'services.csv').write_text(table)
+        columns = [*(f'latency_ns_{name}' for name in ('p50', 'p90', 'p95', 'p99', 'p999')), 'attainment']
+        rows = [f'{point},edf,{RATES[point]},web,{run},2e6,2e6,2e6,{p99},5e6,{met}' for point in range(2)
+                for run, (p99, met) in enumerate([('3e6', 0.9), ('4e6', 0.96)])]
+        (self.folder / 'service_replications.csv').write_text('\n'.join(
+            [f'point,policy,{RATE},client,replication,' + ','.join(columns), *rows, '']))
+        return results.read(self.folder)
+
+    def test_a_band_is_around_the_mean_over_replications_that_its_width_is_of(self):
+        found = self.replicated()
+        page, = services.draw_latency(found)
+        tail = page.axes[1]
+        self.assertEqual(self.line_of(tail, 'edf', found), [(50, 4), (100, 4)])
+        self.assertEqual({*self.bands(tail)[0]}, {3.4, 3.6})  # 0.1 to both sides of 3.5
+        self.assertIn('95 % interval of the mean over replications', [text.get_text() for text in page.legends[0].get_texts()])
+
+    def test_bands_of_attainment_end_at_100_percent(self):
+        found = self.replicated()
+        page, = services.draw_attainment(found)
+        self.assertEqual({*self.bands(page.axes[0])[0]}, {0.85, 1.0})  # 0.93 and 0.08 to both sides
+
+    def test_latencies_that_hardly_differ_have_an_axis_from_0(self):
+        for p99, scale in ((6, 'linear'), (60, 'log')):
+            found = self.folder_of([(0, 'edf', 'web', 0, 2, p99, '', 5, 0.9, 100)], swept=False)
+            axes, = services.draw_throughput_and_tail(found).axes
+            self.assertEqual(axes.get_yscale(), scale)
+            axes.figure.canvas.draw()
+            low, high = axes.get_ylim()
+            self.assertGreater(len([tick for tick in axes.get_yticks() if low <= tick <= high]), 2)
+
+    def test_latencies_have_the_unit_of_those_in_the_middle(self):
+        found = self.folder_of([(point, 'edf', 'web', 0, 2, 4000 if point else 4, '', 5, 0.9, 100) for point in range(3)])
+        page, = services.draw_latency(found)
+        self.assertEqual(page.axes[1].get_ylabel(), '99th percentile of latency (ms)')
+
     def test_throughput_and_tail(self):
         found = self.swept()
         axes, = services.draw_throughput_and_tail(found).axes
@@ -125,6 +169,7 @@ class Services(InAFolder):
         self.assertFalse(services.against_load(found))
         axes, = services.draw_throughput_and_tail(found).axes
         self.assertEqual(self.line_of(axes, 'edf', found), [(100, 4)])
+        self.assertEqual({line.get_linestyle() for line in axes.figure.legends[0].get_lines()[:2]}, {'None'})
         self.assertEqual(self.marks(axes, 'x'), [(0, 1.0)])
 
     def test_distributions_count_unfinished_jobs_as_longer_than_all_others(self):

@@ -19,9 +19,16 @@ class Measured:
     """A mean and the half-width of its 95% interval; NaN where the run could not tell."""
     mean: float
     ci95: float
+    centre: object = None  # of the interval, where that is another number: the mean over replications of what `mean` has of all jobs
 
     def scaled(self, factor):
-        return Measured(self.mean * factor, self.ci95 * factor)
+        return Measured(self.mean * factor, self.ci95 * factor, None if self.centre is None else self.centre * factor)
+
+    @property
+    def interval(self):
+        """Its ends."""
+        centre = self.mean if self.centre is None else self.centre
+        return centre - self.half_width, centre + self.half_width
 
     @property
     def half_width(self):

@@ -83,5 +83,9 @@ def setting(path, value):
     return value.replace('+', ' + ') if path == 'clients' else f'{parameter(path)} ' + re.sub(r'\bus$', 'µs', value)
 
 
+def interval_of_mean(replications):
+    return '95 % interval of the mean over ' + (f'{replications} replications' if replications else 'replications')
+
+
 def interval(replications):
     return '95 % interval' + (f' over {replications} replications' if replications else '')

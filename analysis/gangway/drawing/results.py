@@ -225,7 +225,7 @@ def read(path, chosen=()):
         _count(configuration.get('replications')), swept, summary,
         _read_clients(path / 'clients.csv'), read_published(path / 'published.csv'),
         str(manifest.get('world') or '') if isinstance(manifest, dict) else '',
-        'horizon' in configuration, _read_services(path / 'services.csv', configuration), tuple(chosen),
+        'horizon' in configuration, _read_services(path, configuration), tuple(chosen),
         str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed,
         _count(configuration.get('replications', 1)) * _count(configuration.get('permutations', 1)) if configuration else 0,
         load.is_full(configuration, swept))
@@ -403,16 +403,36 @@ def _read_clients(file):
                    row.index('starved_runs'), row.text('percentiles'), _names(row.text('lower_bounds'))) for row in rows]
 
 
-def _read_services(file, configuration):
+def _read_services(path, configuration):
+    file = path / 'services.csv'
     if not file.exists():
         return []
     latencies = {name: f'latency_ns_{name}' for name in ('p50', 'p90', 'p95', 'p99', 'p999')}
-    columns, rows = read_table(file, ['point', 'policy', 'client', *latencies.values(), 'attainment', 'throughput_per_s'])
-    swept = _Swept(columns, 'policy', 'client', rows, configuration)
+    pooled = [*latencies.values(), 'attainment']
+    columns, rows = read_table(file, ['point', 'policy', 'client', *pooled, 'throughput_per_s'])
+    swept, means = _Swept(columns, 'policy', 'client', rows, configuration), _means_of_services(path / 'service_replications.csv', pooled)
+
+    def measured(row, column):
+        return replace(row.measured(column), centre=means.get(_service(row), {}).get(column))
+
     return [Service(row.index('point'), row.text('policy'), row.text('client'), swept.texts(row),
-                    row.index('jobs'), row.index('starved_runs'), {name: row.measured(column) for name, column in latencies.items()},
-                    _bounds_of_service(row), row.index('slo_ns'), row.measured('attainment'),
+                    row.index('jobs'), row.index('starved_runs'), {name: measured(row, column) for name, column in latencies.items()},
+                    _bounds_of_service(row), row.index('slo_ns'), measured(row, 'attainment'),
                     row.measured('throughput_per_s')) for row in rows]
+
+
+def _service(row):
+    return row.index('point'), row.text('policy'), row.text('client')
+
+
+def _means_of_services(file, columns):
+    """Service -> {column: mean over replications}: what the intervals of values of all jobs are around."""
+    if not file.exists():
+        return {}
+    found = {}
+    for row in read_table(file, ['point', 'policy', 'client', *columns])[1]:
+        found.setdefault(_service(row), []).append([row.number(column) for column in columns])
+    return {key: {column: sum(values) / len(values) for column, values in zip(columns, zip(*rows))} for key, rows in found.items()}
 
 
 def _bounds_of_service(row):

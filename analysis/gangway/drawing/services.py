@@ -5,7 +5,7 @@ import math
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from gangway.drawing import quantity, style, sweep, swept_axis
+from gangway.drawing import names, quantity, style, sweep, swept_axis
 
 _COLUMNS = 4    # of panels on a page
 _PAGES = 8      # of distributions
@@ -14,6 +14,7 @@ _PERCENTILES = ('p50', 'p99')  # against load
 _TAIL = 'p99'
 _OBJECTIVE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--', 'zorder': 1.5}
 _NONE_FINISHED = 2.6  # points of width: of the line of a client whose jobs are all still there
+_LOG_FROM = 5   # a ratio of largest to smallest latency, below which a logarithmic axis has hardly a tick
 _LEAST_SHARE = 0.1  # down to which the axis of a distribution goes, however few jobs there are
 _BESIDE = 4     # points between crosses at one place
 
@@ -27,8 +28,7 @@ def against_load(results):
 def draw_latency(results):
     """Pages: the median and the 99th percentile of each client that has an objective, against load."""
     rows, clients = results.services, _judged(results)
-    unit, factor = quantity.unit_of_time(max((row.latency[_TAIL].mean for row in rows if row.client in clients
-                                              and not math.isnan(row.latency[_TAIL].mean)), default=1e6) / 1e6)
+    unit, factor = _unit(row.latency[name].mean for row in rows if row.client in clients for name in _PERCENTILES)
 
     def draw_panel(axes, axis, client, name, found, looks):
         for policy, look in looks.items():
@@ -38,7 +38,7 @@ def draw_latency(results):
         _mark_starved(axes, [row for row in found if row.client == client], looks, axis.place)
         _draw_objective(axes.axhline, found, client, factor)
         axes.set_ylabel(f'{_named(name)} ({unit})')
-        _log_y(axes, [value for row in rows if row.client in clients
+        _scale_y(axes, [value for row in rows if row.client in clients
                       for value in (row.slo_ns * factor / 1e6,
                                     *(row.latency[percentile].mean * factor / 1e6 for percentile in _PERCENTILES))])
 
@@ -52,7 +52,7 @@ def draw_attainment(results):
     def draw_panel(axes, axis, client, _, found, looks):
         for policy, look in looks.items():
             mine = [row for row in found if row.policy == policy and row.client == client]
-            sweep.draw_line(axes, [(axis.place(row), row.attainment) for row in mine], style.line(look))
+            sweep.draw_line(axes, [(axis.place(row), row.attainment) for row in mine], style.line(look), 0, 1)
         axes.set_ylim(-0.02, 1.05)
         axes.set_ylabel('jobs within their objective')
         axes.yaxis.set_major_formatter(PercentFormatter(1))
@@ -61,26 +61,26 @@ def draw_attainment(results):
         yield from _pages(results, clients, (None,), draw_panel)
 
 
-def _pages(results, clients, names, draw_panel):
-    """A page for each combination of the other parameters and four clients: a column each, a row for each of `names`."""
+def _pages(results, clients, percentiles, draw_panel):
+    """A page for each combination of the other parameters and four clients: a column each, a row for each of `percentiles`."""
     axis, looks = swept_axis.choose(results), style.styles(row.policy for row in results.services)
     for others in swept_axis.combinations(results, axis):
         found = [row for row in results.services if axis.others(row) == others]
         setting = ', '.join(next(swept_axis.titles(results, axis, [others], 10 * style.WIDTH), '').split('\n')) if others else ''
         for part in swept_axis.pages(clients, _COLUMNS):
             inches = style.WIDTH / len(part)
-            figure, grid = style.pyplot.subplots(len(names), len(part), squeeze=False, sharex=True,
-                                                 figsize=(style.WIDTH, 1.1 + 2.0 * len(names)))
+            figure, grid = style.pyplot.subplots(len(percentiles), len(part), squeeze=False, sharex=True,
+                                                 figsize=(style.WIDTH, 1.1 + 2.0 * len(percentiles)))
             for column, client in zip(grid.T, part):
                 column[0].set_title(client, loc='left', fontweight='bold', pad=7)
-                for axes, name in zip(column, names):
+                for axes, name in zip(column, percentiles):
                     draw_panel(axes, axis, client, name, found, looks)
                     axis.label_ticks(axes, inches)
                     axes.grid()
                 column[-1].set_xlabel(swept_axis.wrapped(axis.label, inches))
             shown = [row for row in found if row.client in part]
             style.lay_out(figure, ': '.join(filter(None, [results.title, setting])),
-                          [*_policies(looks), *sweep.band_handles(results), *_handles(shown, names)])
+                          [*_policies(looks), *_band_handles(results, shown, percentiles), *_handles(shown, percentiles)])
             yield figure
 
 
@@ -88,8 +88,9 @@ def draw_distributions(results, times):
     """Pages, one for each point: which share of the jobs of each client took longer, on logarithmic axes. times: as
     results.read_all_responses() has them. Jobs that did not finish took longer than all others."""
     looks, clients = style.styles(row.policy for row in results.services), _judged(results)
-    points = list(dict.fromkeys(point for point, _ in times))[:_PAGES]
-    for point in points:
+    points = list(dict.fromkeys(point for point, _ in times))
+    more = f' (the first {_PAGES} of {len(points)} points)' if len(points) > _PAGES else ''
+    for point in points[:_PAGES]:
         for part in swept_axis.pages(clients, _COLUMNS):
             figure, grid = style.pyplot.subplots(1, len(part), squeeze=False, figsize=(style.WIDTH, 3.2))
             found = [row for row in results.services if row.point == point]
@@ -101,14 +102,13 @@ def draw_distributions(results, times):
             grid[0][0].set_ylabel('share of jobs that took longer')
             setting = results.setting(point, found[0].policy)
             shown = [row for row in found if row.client in part]
-            style.lay_out(figure, ': '.join(filter(None, [results.title, setting])), [*_policies(looks, marker=None), *_handles(shown, ()),
+            style.lay_out(figure, ': '.join(filter(None, [results.title, setting])) + more, [*_policies(looks, marker=None), *_handles(shown, ()),
                                                                                      *_none_finished(point, part, times)])
             yield figure
 
 
 def _draw_distribution(axes, client, jobs_of, looks):
-    longest = max((time for jobs in jobs_of.values() for time in jobs.values() if not math.isnan(time)), default=1)
-    unit, factor = quantity.unit_of_time(longest)
+    unit, factor = quantity.unit_of_times([time for jobs in jobs_of.values() for time in jobs.values()], log=True)
     axes.unit_factor = factor
     fewest = 1
     for policy, jobs in jobs_of.items():
@@ -140,8 +140,7 @@ def draw_throughput_and_tail(results):
         done = {}
         for row in others:
             done[row.point, row.policy] = done.get((row.point, row.policy), 0) + row.throughput.mean
-        unit, factor = quantity.unit_of_time(max((row.latency[_TAIL].mean for row in mine
-                                                  if not math.isnan(row.latency[_TAIL].mean)), default=1e6) / 1e6)
+        unit, factor = _unit(row.latency[_TAIL].mean for row in mine)
         for policy, look in looks.items():
             rows = [row for row in mine if row.policy == policy]
             axes.plot([done[row.point, policy] for row in rows], [row.latency[_TAIL].mean * factor / 1e6 for row in rows],
@@ -150,7 +149,7 @@ def draw_throughput_and_tail(results):
                               look.colour)
         _mark_starved(axes, mine, looks, lambda row: done[row.point, row.policy])
         _draw_objective(axes.axhline, mine, client, factor)
-        _log_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
+        _scale_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
         axes.set_xlim(0, None)
         who = sorted({row.client for row in others})
         axes.set_xlabel(swept_axis.wrapped(f'jobs of {who[0] if len(who) == 1 else "the others"} finished (1/s)',
@@ -159,7 +158,8 @@ def draw_throughput_and_tail(results):
         axes.set_title(client, loc='left', fontweight='bold', pad=7)
         axes.grid()
     shown = [row for row in results.services if row.client in clients]
-    style.lay_out(figure, results.title, [*_policies(looks), *_handles(shown, (_TAIL,))])
+    points = {'linestyle': 'none'} if len(set(order)) == 1 else {}
+    style.lay_out(figure, results.title, [*_policies(looks, **points), *_handles(shown, (_TAIL,))])
     return figure
 
 
@@ -195,22 +195,38 @@ def _mark_starved(axes, rows, looks, place):
             style.mark_starved(axes, at, looks[policy].colour, height=1.0, points_right=_BESIDE * number)
 
 
-def _log_y(axes, values):
+def _unit(nanoseconds):
+    """(unit, how many of it a ms is) for an axis of such latencies."""
+    return quantity.unit_of_times([time / 1e6 for time in nanoseconds], log=True)
+
+
+def _scale_y(axes, values):
+    """Logarithmic where values differ enough for such an axis to have ticks."""
     known = [value for value in values if value > 0]
-    if known:
+    if known and max(known) > _LOG_FROM * min(known):
         style.log_y(axes, 0.8 * min(known), 1.5 * max(known))
+    elif known:
+        axes.set_ylim(0, 1.2 * max(known))
+
+
+def _band_handles(results, rows, shown):
+    """Of values of all jobs the interval is of their mean over replications, so it need not be around the line."""
+    values = [value for row in rows for value in ([row.attainment] if shown == (None,) else [row.latency[name] for name in shown])]
+    if not any(value.half_width for value in values):
+        return []
+    return sweep.band_handle(names.interval_of_mean(results.replications))
 
 
 def _policies(looks, **other):
     return [Line2D([], [], label=policy, **{**style.line(look), **other}) for policy, look in looks.items()]
 
 
-def _handles(rows, names):
+def _handles(rows, percentiles):
     handles = []
-    if names != (None,) and any(row.slo_ns for row in rows):
+    if percentiles != (None,) and any(row.slo_ns for row in rows):
         handles.append(Line2D([], [], label='objective', **_OBJECTIVE))
-    handles += style.bound_handles({row.bound(name) for row in rows for name in names})
-    return handles + style.starved_handles(any(names) and any(row.starved_runs for row in rows))
+    handles += style.bound_handles({row.bound(name) for row in rows for name in percentiles})
+    return handles + style.starved_handles(any(percentiles) and any(row.starved_runs for row in rows))
 
 
 def _none_finished(point, clients, times):

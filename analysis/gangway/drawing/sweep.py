@@ -115,16 +115,15 @@ def _all_of(results, metric):
         Measured(row.published, math.nan) for row in results.published_metrics() if row.metric == metric]
 
 
-def draw_line(axes, points, words):
-    """Points (x, Measured), in any order, as a line with a band for intervals. words: what makes the line."""
+def draw_line(axes, points, words, least=-math.inf, most=math.inf):
+    """Points (x, Measured), in any order, as a line with a band for intervals, which ends where values cannot be. words: what makes the
+    line."""
     points = sorted(points, key=lambda point: point[0])
     places, means = [place for place, _ in points], [value.mean for _, value in points]
     axes.plot(places, means, **words)
-    intervals = [value.half_width for _, value in points]
-    if any(intervals):
-        axes.fill_between(places, [mean - half for mean, half in zip(means, intervals)],
-                          [mean + half for mean, half in zip(means, intervals)],
-                          color=words['color'], alpha=_BAND, linewidth=0)
+    if any(value.half_width for _, value in points):
+        low, high = ([min(max(end, least), most) for end in ends] for ends in zip(*(value.interval for _, value in points)))
+        axes.fill_between(places, low, high, color=words['color'], alpha=_BAND, linewidth=0)
 
 
 def _is_log(measured):
@@ -175,6 +174,8 @@ def _handles(looks, results, axis, metrics):
 
 
 def band_handles(results):
-    if not results.has_intervals():
-        return []
-    return [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=names.interval(results.replications))]
+    return band_handle(names.interval(results.replications)) if results.has_intervals() else []
+
+
+def band_handle(label):
+    return [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=label)]
