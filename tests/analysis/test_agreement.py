@@ -93,6 +93,61 @@ class Comparisons(InAFolder):
         page, = agreement.draw_metrics(self.pair())
         self.assertEqual([text.get_text() for text in page.axes[0].texts], ['+0.0', '+0.0', '+0.0', '−20.0', '+0.0'])
 
+    def change(self, side, policy, **cells):
+        """What a row of the side's summary.csv has in these columns."""
+        head, *rows = [line.split(',') for line in (side / 'summary.csv').read_text().splitlines()]
+        head += [name for name in cells if name not in head]
+        for row in rows:
+            row += [''] * (len(head) - len(row))
+            for name, cell in cells.items() if row[1] == policy else ():
+                row[head.index(name)] = str(cell)
+        (side / 'summary.csv').write_text('\n'.join(map(','.join, [head, *rows])) + '\n')
+
+    def test_policies_far_apart_are_points_on_a_logarithmic_axis(self):
+        for side in self.sides:
+            self.change(side, 'cfs', antt=500, dntt=0)
+        page, = agreement.draw_metrics(self.pair())
+        antt, dntt, stp = page.axes
+        self.assertEqual([axes.get_yscale() for axes in page.axes], ['log', 'linear', 'linear'])
+        self.assertEqual([len(axes.patches) for axes in page.axes], [0] * 3)
+        means = sorted(round(value, 6) for line in antt.lines if line.get_marker() != '_' for value in line.get_ydata())
+        self.assertEqual(means, sorted(round(row.metrics['antt'].mean, 6) for both in self.pair().rows for row in both))
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()][:2], ['predicted (sim)', 'measured (cuda)'])
+        self.change(self.sides[0], 'sjf', dntt=0.001)
+        dntt = agreement.draw_metrics(self.pair())[0].axes[1]
+        self.assertEqual((dntt.get_yscale(), dntt.get_ylim()[0]), ('symlog', 0))
+        page = printed_bars.draw_metrics(self.pair())
+        self.assertEqual([axes.get_yscale() for axes in page.axes], ['log', 'log', 'linear'])
+        self.assertEqual([len(axes.patches) for axes in page.axes], [0] * 3)
+
+    def test_bounds_are_marked_and_have_no_error(self):
+        self.change(self.sides[1], 'cfs', understated='VA')
+        page, = agreement.draw_metrics(self.pair())
+        self.assertEqual([len(axes.texts) for axes in page.axes], [4] * 3)
+        self.assertEqual([text.get_text() for text in page.legends[0].get_texts()][-3:],
+                         ['at least: unfinished jobs', 'at most: unfinished jobs', 'could be more or less: unfinished jobs'])
+        page = printed_bars.draw_metrics(self.pair())
+        self.assertIn('at most: unfinished jobs', [text.get_text() for text in page.legends[0].get_texts()])
+
+    def test_who_starves_a_client_has_a_cross(self):
+        self.change(self.sides[1], 'cfs', starved='VA', antt='', dntt='', stp='')
+        page, = agreement.draw_metrics(self.pair())
+        self.assertEqual([[line.get_xdata()[0] for line in axes.lines if line.get_marker() == 'x'] for axes in page.axes], [[3.19]] * 3)
+        self.assertIn('starved: a client finished no job', [text.get_text() for text in page.legends[0].get_texts()])
+
+    def test_of_one_world_errors_are_b_less_a_as_compare_has_them(self):
+        self.change(self.sides[0], 'cfs', antt=5)
+        self.change(self.sides[1], 'cfs', antt=4)
+        manifest = json.loads((self.sides[1] / 'manifest.json').read_text())
+        (self.sides[1] / 'manifest.json').write_text(json.dumps({**manifest, 'world': 'sim'}))
+        pair = self.pair()
+        self.assertEqual(pair.error, '(B − A) / A')
+        page, = agreement.draw_metrics(pair)
+        self.assertEqual([text.get_text() for text in page.axes[0].texts], ['+0.0', '+0.0', '+0.0', '−20.0', '+0.0'])
+        median = [text.get_text() for text in agreement.draw_errors(pair).legends[0].get_texts() if text.get_text().startswith('rr')]
+        self.assertEqual(median, ['rr (median +0.0 %)'])
+        self.assertIn('(B − A) / A', agreement.draw_errors(pair).axes[1].get_xlabel())
+
     def test_a_sweep_has_a_row_of_panels_for_each_point_on_pages(self):
         for side in self.sides:
             synthetic.write_sweep(side, **{GAP: ['1 ms', '2 ms', '3 ms', '4 ms', '5 ms']})

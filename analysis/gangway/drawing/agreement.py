@@ -1,13 +1,13 @@
 """How well a prediction agrees with a measurement: NTT of single jobs, their errors, and the metrics of each policy."""
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from gangway.drawing import names, style
+from gangway.drawing import bars, names, style
 from gangway.drawing.results import METRICS, InputError, read, read_job_ntts
 
 _BAND = 0.05           # of the measured value
@@ -15,6 +15,7 @@ _LOG_FROM = 15         # a ratio of largest to smallest NTT that crowds the smal
 _COLUMNS = 3           # of panels of jobs
 _ROWS = 4              # of panels of metrics on a page
 _BEYOND = 0.005        # the share of errors at either end that may lie outside the axis
+_WIDTH = 0.38          # of a bar, where 1 is from policy to policy
 _DENSE_FROM = 2000     # points in a panel: a PDF of so many vectors opens slowly
 _ERROR = {'ecolor': 'black', 'elinewidth': 0.8, 'capsize': 1.6, 'capthick': 0.8}
 
@@ -40,8 +41,13 @@ class Pair:
     @property
     def error(self):
         """What errors are."""
-        first, second = sides(self.predicted, self.measured)
-        return f'({first} − {second}) / {second}'
+        value, base = self.against(sides(self.predicted, self.measured))
+        return f'({value} − {base}) / {base}'
+
+    def against(self, both):
+        """(value, what its error is relative to) of what the two sides have: the measurement; of one world A, as `gangway compare` has B less A."""
+        first, second = both
+        return (second, first) if sides(self.predicted, self.measured) == ('A', 'B') else (first, second)
 
 
 def sides(first, second):
@@ -136,15 +142,15 @@ def _log_both(axes, low, high):
 
 
 def errors(jobs):
-    """Signed relative errors in percent, the least first."""
-    return sorted(100 * (predicted - measured) / measured for predicted, measured in jobs)
+    """Signed relative errors in percent, the least first. jobs: (value, what it is relative to)."""
+    return sorted(100 * (value - base) / base for value, base in jobs)
 
 
 def draw_errors(pair):
     """The share of jobs whose error is at most so much, a line for each policy; below, where most of them lie."""
     policies = names.in_order(pair.jobs)
     looks = style.styles(policies)
-    by_policy = {policy: errors(pair.jobs[policy]) for policy in policies}
+    by_policy = {policy: errors(map(pair.against, pair.jobs[policy])) for policy in policies}
     low, high, beyond = _window(by_policy.values())
     heights = [2.3, 0.12 + 0.17 * len(policies)]
     figure, (lines, boxes) = style.pyplot.subplots(
@@ -213,46 +219,89 @@ def draw_metrics(pair):
 
 def _draw_page(pair, points):
     policies = names.in_order(row.policy for row, _ in pair.rows)
-    looks = style.styles(policies)
     height = 1.1 + len(points) * (1.7 + style.rotated_inches(policies, (style.WIDTH / len(METRICS))))
     figure, grid = style.pyplot.subplots(len(points), len(METRICS), squeeze=False, figsize=(style.WIDTH, height))
-    for line, point in zip(grid, points):
-        rows = {row.policy: (row, other) for row, other in pair.rows if row.point == point}
+    of_point = [{row.policy: (row, other) for row, other in pair.rows if row.point == point} for point in points]
+    in_points = any(bars.is_log(_values(rows, metric)) for rows in of_point for metric in METRICS)
+    for line, rows in zip(grid, of_point):
         for axes, metric in zip(line, METRICS):
-            _draw_pairs(axes, metric, policies, rows, looks)
+            _draw_pairs(axes, pair, metric, policies, rows, in_points)
         if pair.predicted.swept:
             swept = next(iter(rows.values()))[0].swept
             line[0].set_title(', '.join(names.setting(path, value) for path, value in
                                         zip(pair.predicted.swept, swept)), loc='left', fontweight='bold')
-    words = {'facecolor': 'white', 'edgecolor': 'black', 'linewidth': 0.6}
+    shown = {row.bound(metric) for rows in of_point for both in rows.values() for row in both for metric in METRICS}
+    starved = style.starved_handles(any(row.starved for rows in of_point for both in rows.values() for row in both))
     style.lay_out(figure, f'{pair.title} – {" and ".join(sides(pair.predicted, pair.measured))}', [
-        Patch(label=pair.labels[0], **words, hatch='//////'),
-        Patch(label=pair.labels[1], **{**words, 'facecolor': style.GREY}),
-        Line2D([], [], linestyle='none', label=f'above: {pair.error} in %')])
+        *_side_handles(pair, in_points), Line2D([], [], linestyle='none', label=f'above: {pair.error} in %'), *style.bound_handles(shown), *starved])
     return figure
 
 
-def _draw_pairs(axes, metric, policies, rows, looks):
-    width, tops = 0.38, []
-    for place, policy in enumerate(policies):
-        if policy not in rows:
-            continue
-        predicted, measured = (row.metrics[metric] for row in rows[policy])
-        for side, value in ((-1, predicted), (1, measured)):
-            words = {'facecolor': 'white', 'hatch': '//////', 'edgecolor': looks[policy].colour} if side < 0 else \
-                {'facecolor': looks[policy].colour, 'edgecolor': 'black'}
-            axes.bar([place + side * width / 2], [value.mean], width, linewidth=0.6,
-                     yerr=[value.half_width] if value.half_width else None, error_kw=_ERROR, **words)
-        top = max([value.mean + value.half_width for value in (predicted, measured) if not math.isnan(value.mean)],
-                  default=0)
-        tops.append(top)
-        if measured.mean and not math.isnan(predicted.mean - measured.mean):
-            axes.annotate(_signed(100 * (predicted.mean / measured.mean - 1)), (place, top), (0, 2),
-                          textcoords='offset points', ha='center', va='bottom', fontsize=6.5,
-                          rotation=90 if len(policies) > 5 else 0)
-    axes.set_ylim(0, (1.25 if len(policies) > 5 else 1.12) * max(tops, default=1) or 1)
+def _side_handles(pair, in_points):
+    if in_points:
+        black = style.Style('black', 'o', '', 'none')
+        return [Line2D([], [], label=label, **style.line(replace(black, hollow=side == 0))) for side, label in enumerate(pair.labels)]
+    words = {'edgecolor': 'black', 'linewidth': 0.6}
+    return [Patch(label=pair.labels[0], facecolor='white', hatch='//////', **words), Patch(label=pair.labels[1], facecolor=style.GREY, **words)]
+
+
+def _values(rows, metric):
+    return [row.metrics[metric] for both in rows.values() for row in both]
+
+
+def _draw_pairs(axes, pair, metric, policies, rows, in_points):
+    looks, draw = style.styles(policies), _draw_point if in_points else _draw_bar
+    rows = {policy: rows[policy] for policy in policies if policy in rows}
+    for policy, both in rows.items():
+        places = [policies.index(policy) + side * _WIDTH / 2 for side in (-1, 1)]
+        for side, (place, row) in enumerate(zip(places, both)):
+            draw(axes, place, row.metrics[metric], side, looks[policy])
+        style.mark_bounds(axes, [(place, row.metrics[metric].mean, row.bound(metric)) for place, row in zip(places, both)],
+                          shown_by='point' if in_points else 'bar')
+        for place, row in zip(places, both):
+            if row.starved:
+                style.mark_starved(axes, place)
+    _scale_pairs(axes, _values(rows, metric), upright=len(policies) > 5)
+    for policy, both in rows.items():
+        _write_error(axes, pair, metric, policies.index(policy), both, points_up=6 if in_points else 2, rotation=90 if len(policies) > 5 else 0)
     axes.set_xlim(-0.6, len(policies) - 0.4)
     style.name_ticks(axes, policies, (style.WIDTH / len(METRICS)))
     axes.tick_params(axis='x', length=0)
     axes.set_ylabel(names.metric(metric))
     axes.grid(axis='y')
+
+
+def _draw_bar(axes, place, value, side, look):
+    words = {'facecolor': look.colour, 'edgecolor': 'black'} if side else {'facecolor': 'white', 'hatch': '//////', 'edgecolor': look.colour}
+    axes.bar([place], [value.mean], _WIDTH, linewidth=0.6, yerr=[value.half_width] if value.half_width else None, error_kw=_ERROR, **words)
+
+
+def _draw_point(axes, place, value, side, look):
+    bars.draw_points(axes, [place], [value], replace(look, marker='o', hollow=side == 0))
+
+
+def _scale_pairs(axes, values, upright):
+    """From 0, or logarithmic, with room for errors above; upright: they need more of it."""
+    tops = [value.mean + value.half_width for value in values if not math.isnan(value.mean)]
+    means = [value.mean for value in values if value.mean > 0]
+    if not bars.is_log(values):
+        axes.set_ylim(0, (1.25 if upright else 1.12) * max(tops, default=1) or 1)
+        return
+    low, high = min(means), max(means)
+    above = (high / low) ** (0.3 if upright else 0.15)
+    if len(means) == len(tops):
+        style.log_y(axes, 0.7 * low, high * above)
+    else:  # some are 0
+        axes.set_yscale('symlog', linthresh=low, linscale=0.3)
+        axes.set_ylim(0, high * above)
+        axes.yaxis.set_major_formatter('{x:g}')
+
+
+def _write_error(axes, pair, metric, place, both, points_up, rotation):
+    """Above both values; none of bounds."""
+    value, base = pair.against([row.metrics[metric] for row in both])
+    if any(row.bound(metric) for row in both) or not base.mean or math.isnan(value.mean - base.mean):
+        return
+    top = min(max(each.mean + each.half_width for each in (value, base)), axes.get_ylim()[1])
+    axes.annotate(_signed(100 * (value.mean / base.mean - 1)), (place, top), (0, points_up),
+                  textcoords='offset points', ha='center', va='bottom', fontsize=6.5, rotation=rotation)

@@ -54,7 +54,7 @@ def draw_metrics(results):
     for axes, metric in zip(grid[0], metrics):
         log = is_log([row.metrics[metric] for row in results.summary])
         for row in results.summary:
-            draw = _draw_points if log else _draw_bars
+            draw = draw_points if log else _draw_bars
             draw(axes, [policies.index(row.policy)], [row.metrics[metric]], looks[row.policy], 0.55)
         for row in published:
             if row.metric == metric:
@@ -113,7 +113,7 @@ def draw_groups(axes, places, measured, looks, base=0, points=False):
     for index, (label, values) in enumerate(measured.items()):
         xs = [place + offset(index, len(measured)) for place, _ in values]
         if points:
-            _draw_points(axes, xs, [value for _, value in values], looks[label])
+            draw_points(axes, xs, [value for _, value in values], looks[label])
         else:
             _draw_bars(axes, xs, [value for _, value in values], looks[label], _width(len(measured)), base)
     axes.set_xlim(-0.6, places - 0.4)
@@ -135,7 +135,7 @@ def _draw_bars(axes, places, measured, look, width, base=0):
              edgecolor='black', linewidth=0.5, yerr=intervals if any(intervals) else None, error_kw=dict(_ERROR))
 
 
-def _draw_points(axes, places, measured, look, *_):
+def draw_points(axes, places, measured, look, *_):
     """Points where bars would end. Their intervals end at the panel, and points without one have no dash in its place."""
     axes.plot(places, [value.mean for value in measured], zorder=3, **{**style.line(look), 'linestyle': 'none'})
     with_interval = [(place, value.mean, value.half_width) for place, value in zip(places, measured) if value.half_width]

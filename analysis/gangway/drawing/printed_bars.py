@@ -23,10 +23,13 @@ def draw_metrics(pair):
     """ANTT, DNTT and STP of each policy: a panel below the other, as there may be many policies."""
     policies = names.in_order(row.policy for row, _ in pair.rows if row.point == 0)
     figure, grid = style.pyplot.subplots(len(METRICS), 1, squeeze=False, figsize=(style.WIDTH, 1 + 1.7 * len(METRICS)))
-    for axes, metric in zip(grid[:, 0], METRICS):
-        _draw(axes, policies, values(pair, metric), style.WIDTH)
+    of_metric = {metric: values(pair, metric) for metric in METRICS}
+    points = any(_is_log(sides) for sides in of_metric.values())
+    shown = {metric: _bounds_of_metric(pair, metric) for metric in METRICS}
+    for axes, (metric, sides) in zip(grid[:, 0], of_metric.items()):
+        _draw(axes, policies, sides, shown[metric], style.WIDTH, points)
         axes.set_ylabel(names.metric(metric))
-    style.lay_out(figure, pair.title, bars.policy_handles(_LOOKS))
+    style.lay_out(figure, pair.title, [*bars.policy_handles(_LOOKS, points), *_bound_handles(shown.values())])
     return figure
 
 
@@ -37,22 +40,46 @@ def draw_clients(pair):
     clients = [row.client for row in bars.by_length(measured)]
     rows = math.ceil(len(policies) / _COLUMNS)
     figure, grid = style.pyplot.subplots(rows, _COLUMNS, squeeze=False, figsize=(style.WIDTH, 0.9 + 1.5 * rows))
+    of_policy = {policy: {side: [row for row in found.clients if (row.point, row.policy) == (0, policy)]
+                          for side, found in (('predicted', pair.predicted), ('measured', pair.measured))} for policy in policies}
+    ntts = {policy: {side: {row.client: row.ntt for row in own} for side, own in sides.items()} for policy, sides in of_policy.items()}
+    shown = {policy: {side: {row.client: row.bound('ntt') for row in own} for side, own in sides.items()} for policy, sides in of_policy.items()}
+    points = any(map(_is_log, ntts.values()))
     for axes, policy in zip(grid.flat, policies):
-        sides = {side: {row.client: row.ntt for row in found.clients if (row.point, row.policy) == (0, policy)}
-                 for side, found in (('predicted', pair.predicted), ('measured', pair.measured))}
-        _draw(axes, clients, sides, style.WIDTH / _COLUMNS)
+        _draw(axes, clients, ntts[policy], shown[policy], style.WIDTH / _COLUMNS, points)
         axes.set_title(policy, fontweight='bold', pad=3)
         axes.axhline(1, zorder=5, **style.ALONE)
         axes.set_ylabel('NTT')
     for axes in grid.flat[len(policies):]:
         axes.set_visible(False)
     looks = {side: look for side, look in _LOOKS.items() if side != 'printed'}
-    style.lay_out(figure, pair.title, [*bars.policy_handles(looks), bars.ALONE])
+    style.lay_out(figure, pair.title, [*bars.policy_handles(looks, points), bars.ALONE, *_bound_handles(shown.values())])
     return figure
 
 
-def _draw(axes, places, sides, width):
+def _bounds_of_metric(pair, metric):
+    return {side: {both[place].policy: both[place].bound(metric) for both in pair.rows if both[place].point == 0}
+            for place, side in enumerate(('predicted', 'measured'))}
+
+
+def _bound_handles(panels):
+    return style.bound_handles({bound for sides in panels for found in sides.values() for bound in found.values()})
+
+
+def _is_log(sides):
+    return bars.is_log([value for found in sides.values() for value in found.values()])
+
+
+def _draw(axes, places, sides, bounds, width, points):
+    """sides: side -> {name: Measured}; bounds likewise, of the keys of results.SIGNS."""
     shown = {side: [(places.index(name), value) for name, value in found.items() if name in places] for side, found in sides.items() if found}
-    bars.draw_groups(axes, len(places), shown, _LOOKS)
+    bars.draw_groups(axes, len(places), shown, _LOOKS, points=points)
+    for index, (side, found) in enumerate(shown.items()):
+        style.mark_bounds(axes, [(place + bars.offset(index, len(shown)), value.mean, bounds.get(side, {}).get(places[place], ''))
+                                 for place, value in found], shown_by='point' if points else 'bar')
+    if _is_log(sides):
+        bars.scale_log(axes, [value for found in sides.values() for value in found.values()])
+    else:
+        axes.set_ylim(bottom=0)
     style.name_ticks(axes, places, width)
     axes.grid(axis='y')
