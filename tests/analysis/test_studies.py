@@ -46,11 +46,12 @@ class Study(InAFolder):
         self.assertEqual(len(lines), 2)  # T2 and any theorem; T4 never holds, T1-closed is T1's shadow
         for line in lines:
             self.assertEqual(list(zip(*line.get_data())), [(0.2, 0.8), (0.4, 0.6), (0.6, 0.4)])
-        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['T2', 'any theorem'])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['T2: windows of several jobs', 'any theorem', '95 % interval'])
 
     def test_deadlines_come_with_what_was_met_in_simulation(self):
         figure = schedulability.draw(self.study(), 'in_time')
-        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['T2', 'any theorem', 'met in a long run'])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ['T2: windows of several jobs', 'any theorem', 'met in a long run', '95 % interval'])
         self.assertEqual(list(figure.axes[0].lines[-1].get_ydata()), [0.9, 0.8, 0.7])
 
     def test_a_map_is_for_two_parameters_of_many_values(self):

@@ -1,6 +1,7 @@
 """Shares of task sets against utilisation: bounded, or proven and seen to meet deadlines, a line for each theorem."""
 from matplotlib import pyplot
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MultipleLocator
 
 from gangway.drawing import studies, style
@@ -12,6 +13,10 @@ _LOOKS = {
     'T3': (style.ORANGE, 'v', '-'), 'T3-closed': (style.ORANGE, '<', ':'), 'T4': (style.PURPLE, 'D', '-'), 'T5': (style.VERMILLION, 'x', '--'),
     'T5-with-T1': (style.GREY, '+', ':'), 'T7': (style.BLUE, 'o', '-'), 'T8': (style.GREEN, '^', '-'),
 }
+_SAYS = {  # what each is about, as models/bounds/README.md has it
+    'T1': 'one job', 'T1b': 'one job, any order', 'T2': 'windows of several jobs', 'T3': 'release order, one block each',
+    'T3-closed': 'closed form of T3', 'T4': 'release order, any grid',
+    'T5': 'slack', 'T5-with-T1': 'slack and one job', 'T7': 'fixed priorities', 'T8': 'round robin'}
 _ANY = 'any theorem'
 
 
@@ -25,7 +30,12 @@ def known(bound):
 
 
 def label(bound):
-    return _ANY if bound == studies.TIGHTEST else bound
+    return _ANY if bound == studies.TIGHTEST else f'{bound}: {_SAYS[bound]}'
+
+
+def rank(name):
+    """Its place in a legend."""
+    return list(_LOOKS).index(bound) if (bound := name.split(':')[0]) in _LOOKS else len(_LOOKS)
 
 
 def applies(study):
@@ -46,7 +56,7 @@ def draw(study, what):
     the other swept parameter."""
     orders, columns = study.orders(), _columns(study)
     figure, grid = pyplot.subplots(len(orders), len(columns), sharex=True, sharey=True, squeeze=False,
-                                   figsize=(style.WIDTH, 0.7 + 1.75 * len(orders)))
+                                   figsize=(style.WIDTH, 1.0 + 1.75 * len(orders)))
     drawn = {}
     for axes_of_row, order in zip(grid, orders):
         for axes, column in zip(axes_of_row, columns):
@@ -59,12 +69,9 @@ def draw(study, what):
         axes.xaxis.set_major_locator(MultipleLocator(0.2))
     if len(orders) > 1:
         figure.supylabel(_WHAT[what], fontsize=8, x=0.005)
-    style.lay_out(figure, study.title, [drawn[name] for name in sorted(drawn, key=_rank)])
+    style.lay_out(figure, study.title, [*(drawn[name] for name in sorted(drawn, key=lambda name: (rank(name), name))),
+                                        Patch(facecolor=style.GREY, alpha=0.36, label='95 % interval')])
     return figure
-
-
-def _rank(name):
-    return [*_LOOKS, _ANY, 'met in a long run'].index(name)
 
 
 def _panel(axes, study, order, column, what, drawn):

@@ -64,7 +64,7 @@ class Study:
         return next((path for path in self.swept if path.endswith('.params.utilisation')), None)
 
     def utilisation_label(self):
-        return 'U / m' if self.utilisation.startswith('generator.') else 'U'
+        return 'utilisation U / m' if self.utilisation.startswith('generator.') else 'utilisation U'
 
     def name(self, path):
         if path == BLOCKS and self._threads():

@@ -12,7 +12,7 @@ def applies(study):
 def draw(study):
     """A panel for each order of the queue, a line for each bound."""
     orders = study.orders()
-    figure, grid = pyplot.subplots(1, len(orders), sharey=True, squeeze=False, figsize=(style.WIDTH, 2.9))
+    figure, grid = pyplot.subplots(1, len(orders), sharey=True, squeeze=False, figsize=(style.WIDTH, 3.1))
     drawn = {}
     for axes, order in zip(grid[0], orders):
         for (of, bound), bins in study.ratios.items():
@@ -25,7 +25,7 @@ def draw(study):
         axes.set_xlabel('largest response seen / bound')
         axes.grid(True)
     grid[0][0].set_ylabel('share of bounded tasks')
-    style.lay_out(figure, study.title, [drawn[name] for name in sorted(drawn)])
+    style.lay_out(figure, study.title, [drawn[name] for name in sorted(drawn, key=schedulability.rank)])
     return figure
 
 
@@ -39,5 +39,5 @@ def _line(axes, bound, bins, drawn):
     look = {'color': colour, 'marker': marker, 'markersize': 3.5, 'linestyle': dash,
             'linewidth': 1.8 if bound == studies.TIGHTEST else 1.1}
     axes.plot(x, y, markevery=max(1, len(x) // 10), zorder=2 if bound == studies.TIGHTEST else 3, **look)
-    name = 'tightest of each task' if bound == studies.TIGHTEST else bound
+    name = 'tightest of each task' if bound == studies.TIGHTEST else schedulability.label(bound)
     drawn.setdefault(name, Line2D([], [], label=name, **look))
