@@ -102,6 +102,15 @@ class Bars(InAFolder):
         axes = bars.draw_clients(results.read(self.folder)).axes[0]
         self.assertEqual((axes.get_yscale(), sum(len(part.get_segments()) for part in axes.collections)), ('log', 3 * 9))
 
+    def test_bars_without_an_interval_have_none_beside_others(self):
+        header, *rows = self.rows('clients.csv')
+        for row in rows[:1]:  # of one client of a policy
+            row[header.index('ntt_ci95')] = ''
+        synthetic._write_csv(self.folder / 'clients.csv', header, rows)
+        axes = bars.draw_clients(results.read(self.folder)).axes[0]
+        caps = [y for line in axes.lines if line.get_marker() == '_' for y in line.get_ydata()]
+        self.assertEqual(sum(not math.isnan(y) for y in caps), 2 * (5 * 9 - 1))
+
     def test_names_of_two_policies_stand_as_close_as_the_panel_puts_them(self):
         for file in ('summary.csv', 'clients.csv'):
             header, *rows = self.rows(file)

@@ -130,9 +130,9 @@ def _width(count):
 
 
 def _draw_bars(axes, places, measured, look, width, base=0):
-    intervals = [value.half_width for value in measured]
+    intervals = [value.half_width or math.nan for value in measured]  # one of no width would be a dash
     axes.bar(places, [value.mean - base for value in measured], width, base, color=look.colour, hatch=look.hatch,
-             edgecolor='black', linewidth=0.5, yerr=intervals if any(intervals) else None, error_kw=dict(_ERROR))
+             edgecolor='black', linewidth=0.5, yerr=None if all(map(math.isnan, intervals)) else intervals, error_kw=dict(_ERROR))
 
 
 def draw_points(axes, places, measured, look, *_):
