@@ -120,6 +120,16 @@ class Comparisons(InAFolder):
         self.assertEqual([axes.get_yscale() for axes in page.axes], ['log', 'log', 'linear'])
         self.assertEqual([len(axes.patches) for axes in page.axes], [0] * 3)
 
+    def test_panels_of_clients_share_a_logarithmic_scale(self):
+        for side in self.sides:
+            text = (side / 'clients.csv').read_text().splitlines()
+            cells = text[1].split(',')
+            cells[text[0].split(',').index('ntt')] = '400'
+            (side / 'clients.csv').write_text('\n'.join([text[0], ','.join(cells), *text[2:]]) + '\n')
+        panels = [axes for axes in printed_bars.draw_clients(self.pair()).axes if axes.get_visible()]
+        self.assertEqual({(axes.get_yscale(), len(axes.patches)) for axes in panels}, {('log', 0)})
+        self.assertEqual(len({axes.get_ylim() for axes in panels}), 1)
+
     def test_bounds_are_marked_and_have_no_error(self):
         self.change(self.sides[1], 'cfs', understated='VA')
         page, = agreement.draw_metrics(self.pair())
@@ -133,6 +143,9 @@ class Comparisons(InAFolder):
         self.change(self.sides[1], 'cfs', starved='VA', antt='', dntt='', stp='')
         page, = agreement.draw_metrics(self.pair())
         self.assertEqual([[line.get_xdata()[0] for line in axes.lines if line.get_marker() == 'x'] for axes in page.axes], [[3.19]] * 3)
+        self.assertIn('starved: a client finished no job', [text.get_text() for text in page.legends[0].get_texts()])
+        page = printed_bars.draw_metrics(self.pair())
+        self.assertEqual([len([line for line in axes.lines if line.get_marker() == 'x']) for axes in page.axes], [1] * 3)
         self.assertIn('starved: a client finished no job', [text.get_text() for text in page.legends[0].get_texts()])
 
     def test_of_one_world_errors_are_b_less_a_as_compare_has_them(self):

@@ -143,6 +143,11 @@ class Services(InAFolder):
         page, = services.draw_attainment(found)
         self.assertEqual({*self.bands(page.axes[0])[0]}, {0.85, 1.0})  # 0.93 and 0.08 to both sides
 
+    def test_crosses_are_within_the_axes_where_all_starved(self):
+        found = self.folder_of([(0, 'edf', 'web', 3, 2, 4, '', 5, 0, 0), (0, 'edf', 'training', 0, 30, 60, '', '', '', 20)], swept=False)
+        axes, = services.draw_throughput_and_tail(found).axes
+        self.assertEqual((self.marks(axes, 'x'), axes.get_xlim()), ([(20, 1.0)], (0, 21)))
+
     def test_latencies_that_hardly_differ_have_an_axis_from_0(self):
         for p99, scale in ((6, 'linear'), (60, 'log')):
             found = self.folder_of([(0, 'edf', 'web', 0, 2, p99, '', 5, 0.9, 100)], swept=False)

@@ -7,15 +7,15 @@ from gangway.drawing.results import METRICS, Measured
 _LOOKS = {'printed': style.Style('white', 'D', '', '-'), 'predicted': style.Style(style.SKY, 'o', '//////', '-'),
           'measured': style.Style(style.BLUE, 's', '', '-')}
 _COLUMNS = 2  # of panels of clients
+_ROOM_FOR_MARKS = 0.15  # of the axis, above the largest value
 
 
 def values(pair, metric):
-    """printed, predicted and measured -> {policy: Measured}, at the first point; of what a side has no value for, nothing."""
+    """printed, predicted and measured -> {policy: Measured}, at the first point; NaN where a client starved."""
     sides = {'printed': {row.policy: Measured(row.published, math.nan) for row in pair.measured.published_metrics()
                          if row.metric == metric and row.point == 0}}
     for place, side in enumerate(('predicted', 'measured')):
-        sides[side] = {both[place].policy: both[place].metrics[metric] for both in pair.rows
-                       if both[place].point == 0 and not math.isnan(both[place].metrics[metric].mean)}
+        sides[side] = {both[place].policy: both[place].metrics[metric] for both in pair.rows if both[place].point == 0}
     return sides
 
 
@@ -29,7 +29,7 @@ def draw_metrics(pair):
     for axes, (metric, sides) in zip(grid[:, 0], of_metric.items()):
         _draw(axes, policies, sides, shown[metric], style.WIDTH, points)
         axes.set_ylabel(names.metric(metric))
-    style.lay_out(figure, pair.title, [*bars.policy_handles(_LOOKS, points), *_bound_handles(shown.values())])
+    style.lay_out(figure, pair.title, [*bars.policy_handles(_LOOKS, points), *_handles(of_metric.values(), shown.values())])
     return figure
 
 
@@ -50,10 +50,12 @@ def draw_clients(pair):
         axes.set_title(policy, fontweight='bold', pad=3)
         axes.axhline(1, zorder=5, **style.ALONE)
         axes.set_ylabel('NTT')
+        if points:  # one scale for all panels
+            bars.scale_log(axes, [value for sides in ntts.values() for found in sides.values() for value in found.values()])
     for axes in grid.flat[len(policies):]:
         axes.set_visible(False)
     looks = {side: look for side, look in _LOOKS.items() if side != 'printed'}
-    style.lay_out(figure, pair.title, [*bars.policy_handles(looks, points), bars.ALONE, *_bound_handles(shown.values())])
+    style.lay_out(figure, pair.title, [*bars.policy_handles(looks, points), bars.ALONE, *_handles(ntts.values(), shown.values())])
     return figure
 
 
@@ -62,12 +64,22 @@ def _bounds_of_metric(pair, metric):
             for place, side in enumerate(('predicted', 'measured'))}
 
 
-def _bound_handles(panels):
-    return style.bound_handles({bound for sides in panels for found in sides.values() for bound in found.values()})
+def _handles(panels, bounds):
+    starved = any(math.isnan(value.mean) for sides in panels for found in sides.values() for value in found.values())
+    return [*style.bound_handles({bound for sides in bounds for found in sides.values() for bound in found.values()}),
+            *style.starved_handles(starved)]
 
 
 def _is_log(sides):
     return bars.is_log([value for found in sides.values() for value in found.values()])
+
+
+def _mark(axes, values, points):
+    """values: (x, y, bound), whose y is NaN where a client starved."""
+    style.mark_bounds(axes, values, shown_by='point' if points else 'bar')
+    for x, y, _ in values:
+        if math.isnan(y):
+            style.mark_starved(axes, x)
 
 
 def _draw(axes, places, sides, bounds, width, points):
@@ -75,11 +87,12 @@ def _draw(axes, places, sides, bounds, width, points):
     shown = {side: [(places.index(name), value) for name, value in found.items() if name in places] for side, found in sides.items() if found}
     bars.draw_groups(axes, len(places), shown, _LOOKS, points=points)
     for index, (side, found) in enumerate(shown.items()):
-        style.mark_bounds(axes, [(place + bars.offset(index, len(shown)), value.mean, bounds.get(side, {}).get(places[place], ''))
-                                 for place, value in found], shown_by='point' if points else 'bar')
+        _mark(axes, [(place + bars.offset(index, len(shown)), value.mean, bounds.get(side, {}).get(places[place], ''))
+                     for place, value in found], points)
     if _is_log(sides):
         bars.scale_log(axes, [value for found in sides.values() for value in found.values()])
     else:
-        axes.set_ylim(bottom=0)
+        bounded = any(bound for found in bounds.values() for bound in found.values())
+        axes.set_ylim(0, (1 + _ROOM_FOR_MARKS * bounded) * axes.get_ylim()[1])
     style.name_ticks(axes, places, width)
     axes.grid(axis='y')

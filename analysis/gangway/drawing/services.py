@@ -150,7 +150,7 @@ def draw_throughput_and_tail(results):
         _mark_starved(axes, mine, looks, lambda row: done[row.point, row.policy])
         _draw_objective(axes.axhline, mine, client, factor)
         _scale_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
-        axes.set_xlim(0, None)
+        axes.set_xlim(0, 1.05 * max(done[row.point, row.policy] for row in mine) or 1)
         who = sorted({row.client for row in others})
         axes.set_xlabel(swept_axis.wrapped(f'jobs of {who[0] if len(who) == 1 else "the others"} finished (1/s)',
                                            style.WIDTH / len(clients)))
