@@ -139,6 +139,13 @@ class Sweeps(InAFolder):
         page, = sweep.draw(self.sweep(**{GAP: ['1 ms', '2 ms', '3 ms', '4 ms']}))
         self.assertEqual({axes.get_xscale() for axes in page.axes}, {'linear'})
 
+    def test_a_band_does_not_taper_to_a_point_without_an_interval(self):
+        _, axes = style.pyplot.subplots()
+        sweep.draw_line(axes, [(place, results.Measured(10, ci95)) for place, ci95 in enumerate((1, 2, math.nan))], {'color': 'black'})
+        band, = axes.collections
+        self.assertEqual({tuple(vertex) for path in band.get_paths() for vertex in path.vertices.tolist()},
+                         {(0, 9), (0, 11), (1, 8), (1, 12)})
+
     def test_a_number_at_each_of_many_evenly_spaced_points_that_are_short(self):
         for values, labels in [(range(1, 9), list('12345678')), (range(1000, 9000, 1000), None)]:
             page, = sweep.draw(self.sweep(**{'workload.arrivals.count': [str(value) for value in values]}))

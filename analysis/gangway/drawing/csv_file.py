@@ -26,9 +26,9 @@ class Measured:
 
     @property
     def interval(self):
-        """Its ends."""
+        """Its ends; NaN where there is none."""
         centre = self.mean if self.centre is None else self.centre
-        return centre - self.half_width, centre + self.half_width
+        return centre - self.ci95, centre + self.ci95
 
     @property
     def half_width(self):

@@ -116,13 +116,14 @@ def _all_of(results, metric):
 
 
 def draw_line(axes, points, words, least=-math.inf, most=math.inf):
-    """Points (x, Measured), in any order, as a line with a band for intervals, which ends where values cannot be. words: what makes the
-    line."""
+    """Points (x, Measured), in any order, as a line with a band for intervals, which ends where values cannot be and
+    is not there between points of which one has none. words: what makes the line."""
     points = sorted(points, key=lambda point: point[0])
     places, means = [place for place, _ in points], [value.mean for _, value in points]
     axes.plot(places, means, **words)
     if any(value.half_width for _, value in points):
-        low, high = ([min(max(end, least), most) for end in ends] for ends in zip(*(value.interval for _, value in points)))
+        low, high = ([end if math.isnan(end) else min(max(end, least), most) for end in ends]
+                     for ends in zip(*(value.interval for _, value in points)))
         axes.fill_between(places, low, high, color=words['color'], alpha=_BAND, linewidth=0)
 
 
