@@ -183,6 +183,15 @@ void print_rankings(const Comparison& comparison) {
   if (shown > kMostRankings) fmt::print("  ... {} more with --json\n", shown - kMostRankings);
 }
 
+// What no average can be held against.
+void print_other_clients(const Comparison& comparison) {
+  for (const Unmatched& rows : comparison.unmatched)
+    if (rows.file == "clients.csv")
+      to_stderr("error: {} rows of clients.csv are only in {}: {}{}\n", rows.count,
+                (rows.in_prediction ? comparison.prediction : comparison.measurement).path,
+                fmt::join(rows.first, "; "), rows.first.size() < rows.count ? "; ..." : "");
+}
+
 // Those with a result in one folder only: to `out` as lines that begin with `begin`.
 void print_lacking(const Comparison& comparison, std::FILE* out, const char* begin) {
   const std::vector<Lacking>& all = comparison.lacking;
@@ -362,7 +371,10 @@ int compare(const Arguments& arguments) {
   }
   tell_changed(arguments.prediction);
   tell_changed(arguments.measurement);
-  if (!limits.empty()) print_lacking(comparison, stderr, "error: ");
+  if (!limits.empty()) {
+    print_lacking(comparison, stderr, "error: ");
+    if (comparison.lacking.empty()) print_other_clients(comparison);  // else these are among them
+  }
   for (const auto& [limit, value] : over)
     to_stderr("error: {} is {}, above {}\n", limit.metric, value, limit.most);
   return over.empty() ? 0 : 1;

@@ -34,6 +34,7 @@ struct Arguments {
   std::string seed;
   std::optional<std::string> points;
   unsigned jobs = 0;
+  bool other_points = false;  // than those of the manifest
   bool force = false, trace = false, verify = false, native_clients = false;
   std::string trace_limit = "1 GiB";
 };
@@ -101,6 +102,11 @@ void take_over(Arguments& arguments, const std::optional<KeptRun>& kept) {
   if (kept && arguments.world.empty()) arguments.world = kept->manifest.key.world;
   if (kept && !arguments.points && !kept->manifest.key.points.empty())
     arguments.points = kept->manifest.key.points;
+  else if (kept && arguments.points)
+    arguments.other_points = true;
+  if (arguments.verify && arguments.other_points)
+    throw InputError({"--verify", 0}, "--points", quote(*arguments.points),
+                     "none beside --verify: the manifest lists files of all points that it was made of");
   if (arguments.world.empty()) arguments.world = "sim";
 }
 
@@ -108,7 +114,7 @@ void take_over(Arguments& arguments, const std::optional<KeptRun>& kept) {
 // verified and is not so.
 int verified(const Arguments& arguments, const std::optional<KeptRun>& kept, const std::filesystem::path& out,
              int code) {
-  const bool changed = !arguments.sets.empty() || !arguments.seed.empty();
+  const bool changed = !arguments.sets.empty() || !arguments.seed.empty() || arguments.other_points;
   if (!kept || code == 130 || !kept->manifest.key.machine.empty() || (changed && !arguments.verify))
     return code;
   std::error_code error;

@@ -96,7 +96,7 @@ void sum_up(Recorded& recorded) {
 void undo_slowing(Duration unrecorded, const Field& file, Recorded& recorded) {
   std::vector<std::int64_t> lengths;
   for (const recording::PlayedJob& job : recorded.program->jobs) lengths.push_back(job.length.ns);
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
   std::nth_element(lengths.begin(), middle, lengths.end());
   const double ratio = static_cast<double>(unrecorded.ns) / static_cast<double>(*middle);
   if (ratio < 0.995)
@@ -105,7 +105,7 @@ void undo_slowing(Duration unrecorded, const Field& file, Recorded& recorded) {
 
 }  // namespace
 
-std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
+std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced, bool repeats) {
   auto recorded = std::make_shared<Recorded>();
   std::optional<Mapping> terms;
   const bool is_file = field.is_scalar() || field.node().find("sha256") != nullptr;
@@ -135,6 +135,7 @@ std::shared_ptr<const Recorded> read_recorded(const Field& field, bool paced) {
     if (auto forms = terms->maybe("forms")) read_forms(*forms, *recorded);
     terms->finish();
   }
+  recorded->once = !paced && !repeats && !recorded->drawn;
   sum_up(*recorded);
   if (unrecorded > Duration{} && !recorded->unrecorded) undo_slowing(unrecorded, name, *recorded);
   return recorded;

@@ -251,7 +251,7 @@ void refuse_kernels(const Field& program, const std::string& key, const Field& o
 void read_recording(const Field& recording, const Field& of_client, bool repeats, Client& client) {
   refuse_kernels(recording, "recording", of_client);
   const bool paced = !has_own_pace(client);
-  client.recorded = read_recorded(recording, paced);
+  client.recorded = read_recorded(recording, paced, repeats);
   if (!paced && !repeats) client.repeat.jobs = client.recorded->to - client.recorded->from;
   if (!paced) client.frames_in_flight = UINT32_MAX;  // the program itself says when a job begins
 }

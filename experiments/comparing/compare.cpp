@@ -189,10 +189,15 @@ std::vector<Limit> parse_limits(const std::string& option, std::string_view text
   return limits;
 }
 
+bool clients_differ(const Comparison& comparison) {
+  return std::any_of(comparison.unmatched.begin(), comparison.unmatched.end(),
+                     [](const Unmatched& rows) { return rows.file == "clients.csv"; });
+}
+
 std::optional<double> value_of(const Comparison& comparison, const std::string& metric) {
   const bool of_jobs = metric == "ntt_p50" || metric == "ntt_p90";
   if (of_jobs && !(comparison.prediction.has_jobs && comparison.measurement.has_jobs)) return std::nullopt;
-  if (!comparison.lacking.empty()) return kInfinite;
+  if (!comparison.lacking.empty() || clients_differ(comparison)) return kInfinite;
   if (metric == "ranking") {
     if (comparison.rankings.empty()) return std::nullopt;
     return static_cast<double>(std::count_if(comparison.rankings.begin(), comparison.rankings.end(),

@@ -122,7 +122,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison);
 
 // A limit for an error. Metrics: ntt_p50, ntt_p90 (of all jobs), ranking metrics (the largest absolute
 // relative error of a point and policy; infinite if different clients starve), ranking (the number of
-// different rankings). All are infinite if a point and policy has a result in one folder only.
+// different rankings). All are infinite if a point and policy, or a client, has a result in one folder only.
 struct Limit {
   std::string metric;
   double most = 0;
@@ -130,6 +130,9 @@ struct Limit {
 
 // "ntt_p50=0.05,antt=10 %". InputError, at `option`, if malformed.
 std::vector<Limit> parse_limits(const std::string& option, std::string_view text);
+
+// Whether some client of a point and policy is in one folder only, so that averages are over different ones.
+bool clients_differ(const Comparison& comparison);
 
 // The value to compare with the limit. None if the folders lack it (no common finished job, no jobs.csv, no
 // ranking).

@@ -13,6 +13,7 @@ namespace gangway {
 namespace {
 
 std::string gib(Bytes bytes) {
+  if (bytes == Device::kAnyMemory) return "any memory";
   return fmt::format("{:.0f} GiB", static_cast<double>(bytes.count) / (std::int64_t{1} << 30));
 }
 
@@ -46,8 +47,9 @@ std::string of_unrecorded(const Client& client) {
 
 bool RecordedMachine::is_another() const {
   if (!is_known()) return true;
+  if (sms != static_cast<std::uint64_t>(device_sms)) return true;
   const auto recorded = static_cast<double>(memory.count), played = static_cast<double>(device_memory.count);
-  return sms != static_cast<std::uint64_t>(device_sms) || std::abs(recorded - played) > kOtherMemory * played;
+  return device_memory != Device::kAnyMemory && std::abs(recorded - played) > kOtherMemory * played;
 }
 
 void RecordedMachines::see(const Point& point) {
@@ -75,6 +77,10 @@ void RecordedMachines::see_settings(const Point& point, const Contender& policy)
     unsliced_.insert(policy.label);
   if (has_jitter(workload.jitter))
     without_effect_.insert("jitter has no effect on recorded programs, but that of arrivals");
+  if (workload.jitter.arrival > Duration{} &&
+      std::all_of(workload.clients.begin(), workload.clients.end(),
+                  [](const Client& client) { return client.recorded && client.recorded->own_pace; }))
+    without_effect_.insert("jitter of arrivals has no effect, as all programs go at their own pace");
   if (needs.has(Capability::access) && policy.granting.forms.value_or(TakeForms::none) != TakeForms::none)
     without_effect_.insert("forms have no effect in simulation under policies that control access");
 }

@@ -144,7 +144,10 @@ SweptPath::SweptPath(std::string path, const Field& values) : path_(std::move(pa
 void SweptPath::read_list(const Field& values) {
   for (const Field& item : values.items()) {
     const LabelledValue labelled = read_labelled(item);
-    labels_.push_back(labelled.label ? labelled.label->text() : "");
+    const std::string label = labelled.label ? labelled.label->text() : "";
+    if (!label.empty() && std::find(labels_.begin(), labels_.end(), label) != labels_.end())
+      labelled.label->fail(quote(label) + " twice", "a label of its own for each value");
+    labels_.push_back(label);
     listed_.push_back(labelled.value.node());
   }
   size_ = listed_.size();

@@ -199,8 +199,9 @@ double change(Duration with, Duration without) {
          (static_cast<double>(with.ns) / static_cast<double>(std::max<std::int64_t>(without.ns, 1)) - 1);
 }
 
+// The lower of two.
 Duration median(std::vector<Duration> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 
@@ -31,10 +32,12 @@ std::vector<Interval> joined(std::vector<Interval> intervals) {
   return out;
 }
 
+// By nearest rank: the least value that so large a share of them does not exceed.
 template <typename Value>
 Value percentile(std::vector<Value> values, double share) {
   if (values.empty()) return {};
-  const auto place = static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5);
+  const double rank = std::ceil(share * static_cast<double>(values.size()));
+  const auto place = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(place), values.end());
   return values[place];
 }

@@ -220,6 +220,8 @@ class Run(ProgramTest):
             ("--set", "seed=3", "--seed", "4"): "one, of --set or of --seed",
         }.items():
             self.assertIn(part, self.refused("run", file, "--out", "out", *options))
+        twice = "sweep={policies.rr.params.quantum: [{label: x, value: 1 ms}, {label: x, value: 2 ms}]}"
+        self.assertIn("'x' twice, expected a label of its own", self.refused("run", file, "--out", "out", "--set", twice))
         self.assertIn("'VA' twice, expected each client once", self.refused("run", file, "--out", "out", "--set", "clients=[VA, BS, VA]"))
 
     def test_names_that_cannot_be_those_of_files(self):

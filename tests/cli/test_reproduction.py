@@ -98,6 +98,9 @@ class Again(ProgramTest):
                 self.assertIn("in the world live", self.refused("run", file, "--out", "x"))
         self.gangway("run", "e.yaml", "--points", "1", "--out", "part")
         self.assertIn("points 1 of 0-1: a part", self.again("part/manifest.json")[0])
+        # Other points are no other configuration, and nothing to verify.
+        self.assertEqual(self.again("a/manifest.json", "--points", "0")[1], [])
+        self.assertIn("none beside --verify", self.refused("run", "a/manifest.json", "--points", "0", "--verify", "--out", "x"))
 
     def test_what_cannot_be_verified(self):
         measured = self.edited("measured", lambda told: told.update(machine="a GPU"))

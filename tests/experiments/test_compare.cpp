@@ -213,6 +213,18 @@ TEST_CASE("a policy with a result in one folder only exceeds every limit") {
   CHECK_FALSE(antt.equal());
 }
 
+TEST_CASE("a client in one folder only exceeds every limit") {
+  Folders folders;
+  for (const fs::path& folder : {folders.a(), folders.b()}) {
+    const std::string row = ",2,4\n", other = folder == folders.a() ? "0,rr,B" + row : "";
+    write_file(folder / "clients.csv", "point,policy,client,ntt,response_ns_mean\n0,rr,A" + row + other);
+  }
+  const Comparison got = folders.compare();
+  CHECK(clients_differ(got));
+  for (const char* metric : {"antt", "ntt_p50"})
+    CHECK(value_of(got, metric) == std::numeric_limits<double>::infinity());
+}
+
 TEST_CASE("a policy that failed in both folders is in no ranking and exceeds no limit") {
   Folders folders;
   for (const fs::path& folder : {folders.a(), folders.b()})

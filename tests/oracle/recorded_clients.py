@@ -19,7 +19,8 @@ class Client:
         self.may_use, self.gpu, self.places, self.gone = spec.get("gpus"), None, None, False
         asked = spec["recording"]
         asked = {"file": asked} if isinstance(asked, str) else asked
-        self.once = spec.get("once", False)     # each timeline begins its jobs once
+        # Each timeline begins its jobs once.
+        self.once = spec.get("once", spec.get("repeat") is None and asked.get("order", "recorded") == "recorded")
         self.asked, self.program = asked, world.program(asked["file"])
         scale = asked.get("scale", {})
         self.kernels_scale, self.host_scale = (share(scale.get(key, 1)) for key in ("kernels", "host"))

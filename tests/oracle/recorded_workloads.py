@@ -35,8 +35,8 @@ def draw_client(draw, name, recordings, without=()):
     client = {"name": name, "recording": asked if len(asked) > 1 else str(path)}
     count = draw.randint(1, 8)
     repeat = {"jobs": count}
-    how = draw.choice(["own", "own", "own", "period", "think", "releases"])
-    how = "own" if "releases" in without else how
+    how = draw.choice(["own", "own", "once", "period", "think", "releases"])
+    how = "own" if "releases" in without and how != "once" else how
     if how == "period":
         repeat["period"] = time(draw.choice([20_000, 100_000, 400_000]) + draw.choice([0, draw.randrange(10_000)]))
     elif how == "think":
@@ -44,7 +44,8 @@ def draw_client(draw, name, recordings, without=()):
     elif how == "releases":
         repeat = {"releases": [time(value) for value in sorted(draw.choice([0, 50_000, draw.randrange(1_000_000)])
                                                                for _ in range(count))]}
-    client["repeat"] = repeat
+    if how != "once":
+        client["repeat"] = repeat
     if how != "releases" and draw.random() < 0.3:
         client["arrive"] = time(draw.choice([0, 10_000, draw.randrange(100_000)]))
     if draw.random() < 0.5:
@@ -167,7 +168,7 @@ def give_gpus(draw, device, workload):
     for client in workload["clients"]:
         if draw.random() < 0.3:
             client["gpus"] = sorted(draw.sample(range(device["gpus"]), draw.randint(1, device["gpus"])))
-        if "releases" in client["repeat"] and draw.random() < 0.5:
+        if "releases" in client.get("repeat", {}) and draw.random() < 0.5:
             late = draw.randrange(500_000)
             client["repeat"]["releases"] = [time(quantity(release) + late) for release in client["repeat"]["releases"]]
     return draw.choice([None, "fixed", "least-loaded", "least-loaded"])
