@@ -109,16 +109,16 @@ class FoundScales {
 double host_scale_of(const Client& client, const Recorded& recorded) {
   static FoundScales found;
   if (const auto known = found.find(recorded)) return *known;
-  constexpr double kLeast = 0.001, kMost = 10, kNear = 1e-4, kLeastOfRecorder = 0.25;
+  constexpr int kUnit = 10'000, kLeast = 10, kMost = 100'000, kLeastOfRecorder = 2'500;  // of kUnit
   Recorded tried = recorded;
   tried.kernel_scale = 1;
-  const auto played = [&](double scale) {
-    tried.host_scale = scale;
+  const auto played = [&](int scale) {
+    tried.host_scale = static_cast<double>(scale) / kUnit;
     return static_cast<double>(mean(lengths_alone(client, tried, Device{}), tried).ns);
   };
   const TimeAlone& wanted = *recorded.unrecorded;
   const double of_recording =
-      played(1) / static_cast<double>(recorded.job.ns);  // 1, but for what the model lacks
+      played(kUnit) / static_cast<double>(recorded.job.ns);  // 1, but for what the model lacks
   const double target = static_cast<double>(wanted.time.ns) * of_recording;
   const auto refuse = [&](const char* which, double limit, const char* host) {
     throw InputError(wanted.origin, wanted.path, to_text(wanted.time),
@@ -127,15 +127,16 @@ double host_scale_of(const Client& client, const Recorded& recorded) {
   };
   // A recorder makes calls longer, but not by so much.
   if (wanted.of_recording && target < played(kLeastOfRecorder)) return found.add(recorded, 1), 1;
-  double low = kLeast, high = kMost;
+  int low = kLeast, high = kMost;
   if (const double least = played(low); target < least) refuse("at least", least, "a thousand times as fast");
   if (const double most = played(high); target > most) refuse("at most", most, "ten times as slow");
-  while (high - low > kNear) {
-    const double middle = (low + high) / 2;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
     (played(middle) < target ? low : high) = middle;
   }
-  found.add(recorded, high);
-  return high;
+  const double scale = static_cast<double>(high) / kUnit;
+  found.add(recorded, scale);
+  return scale;
 }
 
 }  // namespace

@@ -1,10 +1,42 @@
-"""How long recorded jobs take with nothing else on the machine."""
+"""How long recorded jobs take with nothing else on the machine, and the host's scale at which they take a given time."""
+from fractions import Fraction
+
+class Unreachable(Exception):
+    """No host's scale makes jobs take the time."""
+
+
+PLAIN = {"arbitration": "mps"}  # a device without costs
+UNIT, LEAST, MOST = 10_000, 10, 100_000
+
+
+def mean(lengths):
+    return sum(lengths) // len(lengths)
 
 
 def lengths_alone(model, client, device):
     """Of each recorded job by its number; where times are scaled the client is played by itself, at its own pace, each timeline its jobs once."""
     if client.kernels_scale == 1 and client.host_scale == 1:
         return {job.number: job.length for job in client.recorded}
-    spec = {"name": client.name, "recording": client.asked, "repeat": {"jobs": len(client.recorded)}, "once": True}
-    played = model({"clients": [spec]}, {**device, "gpus": 1}).run().clients[0]
+    scale = {"kernels": client.kernels_scale, "host": client.host_scale}
+    return _played(model, client, {**device, "gpus": 1}, scale)
+
+
+def _played(model, client, device, scale):
+    asked = {**{key: value for key, value in client.asked.items() if key in ("file", "jobs")}, "scale": scale}
+    spec = {"name": client.name, "recording": asked, "repeat": {"jobs": len(client.recorded)}, "once": True}
+    played = model({"clients": [spec]}, device).run().clients[0]
     return {job.recorded.number: job.finish - job.begin for job in played.jobs}
+
+
+def host_scale(model, client, time):
+    """A Fraction."""
+    def played(scale):
+        return mean(_played(model, client, PLAIN, {"host": Fraction(scale, UNIT)}).values())
+    target = Fraction(time * played(UNIT), mean([job.length for job in client.recorded]))
+    low, high = LEAST, MOST
+    if not played(low) <= target <= played(high):
+        raise Unreachable
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if played(middle) < target else (low, middle)
+    return Fraction(high, UNIT)

@@ -2,7 +2,7 @@
 import collections
 import functools
 
-from recorded_alone import lengths_alone
+from recorded_alone import host_scale, lengths_alone
 from recorded_forms import forms_of
 from recorded_gates import OpenGate
 from recorded_hosts import Helper, Home, Job
@@ -28,6 +28,8 @@ class Client:
         chosen = [job for job in self.program.jobs if not job.warm_up]
         limits = asked.get("jobs", {})
         self.recorded = chosen[limits.get("from", 0):limits.get("to", len(chosen) - 1) + 1]
+        if "alone" in asked:
+            self.host_scale = host_scale(type(world), self, quantity(asked["alone"]))
         self.contexts = [Context(self, number) for number in range(len(self.program.contexts))]
         self.streams = []
         for context, _ in self.program.streams:
