@@ -9,6 +9,7 @@
 #include <unordered_map>
 
 #include "experiments/running/unmanaged_runs.hpp"
+#include "models/rational.hpp"
 
 namespace gangway {
 namespace {
@@ -109,30 +110,33 @@ class FoundScales {
 double host_scale_of(const Client& client, const Recorded& recorded) {
   static FoundScales found;
   if (const auto known = found.find(recorded)) return *known;
+  if (recorded.job == Duration{}) return 1;  // no scale changes that
   constexpr int kUnit = 10'000, kLeast = 10, kMost = 100'000, kLeastOfRecorder = 2'500;  // of kUnit
   Recorded tried = recorded;
   tried.kernel_scale = 1;
   const auto played = [&](int scale) {
     tried.host_scale = static_cast<double>(scale) / kUnit;
-    return static_cast<double>(mean(lengths_alone(client, tried, Device{}), tried).ns);
+    return mean(lengths_alone(client, tried, Device{}), tried);
   };
   const TimeAlone& wanted = *recorded.unrecorded;
-  const double of_recording =
-      played(kUnit) / static_cast<double>(recorded.job.ns);  // 1, but for what the model lacks
-  const double target = static_cast<double>(wanted.time.ns) * of_recording;
-  const auto refuse = [&](const char* which, double limit, const char* host) {
+  // By as much as the model is off for the recording as it is, it may be off here.
+  const Rational off = Rational(played(kUnit).ns) / Rational(recorded.job.ns);
+  const Rational target = Rational(wanted.time.ns) * off;
+  const auto refuse = [&](const char* which, Duration limit, const char* host) {
+    const Duration shown{std::llround((Rational(limit.ns) / off).number())};
     throw InputError(wanted.origin, wanted.path, to_text(wanted.time),
-                     fmt::format("{} {}, what a job of {} takes if the host is {}", which,
-                                 to_text(Duration{std::llround(limit / of_recording)}), recorded.file, host));
+                     fmt::format("{} {}, what a job of {} takes if the host is {}", which, to_text(shown),
+                                 recorded.file, host));
   };
   // A recorder makes calls longer, but not by so much.
-  if (wanted.of_recording && target < played(kLeastOfRecorder)) return found.add(recorded, 1), 1;
+  if (wanted.of_recording && target < Rational(played(kLeastOfRecorder).ns)) return found.add(recorded, 1), 1;
   int low = kLeast, high = kMost;
-  if (const double least = played(low); target < least) refuse("at least", least, "a thousand times as fast");
-  if (const double most = played(high); target > most) refuse("at most", most, "ten times as slow");
+  const Duration least = played(low), most = played(high);
+  if (target < Rational(least.ns)) refuse("at least", least, "a thousand times as fast");
+  if (Rational(most.ns) < target) refuse("at most", most, "ten times as slow");
   while (high - low > 1) {
     const int middle = (low + high) / 2;
-    (played(middle) < target ? low : high) = middle;
+    (Rational(played(middle).ns) < target ? low : high) = middle;
   }
   const double scale = static_cast<double>(high) / kUnit;
   found.add(recorded, scale);
