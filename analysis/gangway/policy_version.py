@@ -24,7 +24,7 @@ _DESCRIPTORS = (types.MemberDescriptorType, types.GetSetDescriptorType, types.Wr
                 types.ClassMethodDescriptorType)
 # Of a class: what says nothing of its behaviour, or differs between processes.
 _UNREAD = {'__dict__', '__weakref__', '__doc__', '__module__', '__qualname__', '__annotations__', '__annotate__', '__abstractmethods__',
-           '__firstlineno__', '__static_attributes__', '__orig_bases__', '__parameters__', '__match_args__', '_abc_impl'}
+           '__firstlineno__', '__slotnames__', '__static_attributes__', '__orig_bases__', '__parameters__', '__match_args__', '_abc_impl'}
 
 _NEVER_OWN = {'gangway', 'builtins'}
 
@@ -104,14 +104,15 @@ class _Digests:
             yield from self._instance(value)
 
     def _class(self, cls: type) -> Iterator[str | bytes]:
-        yield f'{cls.__module__}.{cls.__qualname__}'
         if self._is_library(cls.__module__):
+            yield f'{cls.__module__}.{cls.__qualname__}'
             return
+        yield f'{cls.__module__}.{cls.__name__}'  # cloudpickle does not keep the other one
         yield from map(self.of, cls.__bases__)
         if type(cls) is not type:
             yield self.of(type(cls))
         for name, value in sorted(vars(cls).items()):
-            if name not in _UNREAD:
+            if name not in _UNREAD and not isinstance(value, types.MemberDescriptorType):  # __slots__ has those
                 yield name
                 yield self.of(value)
 

@@ -1,5 +1,6 @@
 """Whether a Python policy is the one that a folder's results are of."""
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -163,6 +164,47 @@ class Versions(unittest.TestCase):
         self.assertNotEqual(self.version(script), self.version(script))
         lock = script.replace('open(__file__)', '__import__("threading").Condition()')
         self.assertEqual(self.version(lock), self.version(lock, '1'))
+
+
+SENT = '''
+import dataclasses, enum, functools, subprocess, sys
+class Sign(enum.Enum):
+    sign = 1
+@dataclasses.dataclass(slots=True)
+class Key:
+    sign: Sign
+    def __call__(self, job): return self.sign.value * job.arrived
+class Slots:
+    __slots__ = ('key',)
+    def __init__(self): self.key = Key(Sign.sign)
+slots = Slots()
+def make(longest):
+    class Mine(gangway.OwnershipPolicy):
+        table = {'a': [1], 'b': {'x', 'y'}}
+        @functools.wraps(len)
+        def choose(self, now, waiting):
+            return (max if longest else min)(range(len(waiting)), key=lambda i: slots.key(waiting[i]) * self.table['a'][0])
+    return Mine
+Mine = make(True)
+
+import cloudpickle
+from gangway.policy_version import version_of
+version, sent = version_of(Mine), cloudpickle.dumps(Mine)
+code = 'import cloudpickle, sys; from gangway.policy_version import version_of; print(version_of(cloudpickle.load(sys.stdin.buffer)))'
+for _ in range(2):  # pickling leaves traces in classes
+    there = subprocess.run([sys.executable, '-c', code], input=sent, capture_output=True, check=True).stdout.decode().strip()
+    print(there == version == version_of(Mine))
+'''
+
+
+class Sent(unittest.TestCase):
+    @unittest.skipUnless(importlib.util.find_spec('cloudpickle'), 'there is no cloudpickle')
+    def test_a_class_that_comes_by_value_has_the_version_that_it_had(self):
+        with tempfile.TemporaryDirectory() as folder:
+            script = Path(folder) / 'script.py'
+            script.write_text(HEAD + SENT)
+            done = subprocess.run([sys.executable, script], capture_output=True, text=True)
+            self.assertEqual(done.stdout.split(), ['True', 'True'], done.stderr)
 
 
 LONGEST = True
