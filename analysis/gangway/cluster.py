@@ -32,9 +32,10 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
     which equals the one of Experiment.run(out=...) byte for byte, except for the manifest.
 
     client: of any cluster (LocalCluster, SSHCluster, dask_jobqueue's SLURMCluster); None: the current one, or processes of this machine.
-    Workers need the same build of this package and data files at the same paths. Chunks take about a second; the chunks of a lost worker are
-    played again. After an interruption finished chunks stay in `out`, and the same call continues.
-    InputError as for Experiment.run; RunError if results failed or a chunk was lost repeatedly."""
+    Workers need the same build of this package, data files at the same paths, and the modules that policies in Python use. Chunks take about a
+    second; the chunks of a lost worker are played again. After an interruption finished chunks stay in `out`, and the same call continues.
+    InputError as for Experiment.run, and if a policy is another version on a worker; RunError if results failed or a chunk was lost
+    repeatedly."""
     from distributed import Client, get_client
     if not isinstance(experiment, Experiment):
         raise InputError(f"sweep: key 'experiment': found {type(experiment).__name__}, expected an Experiment", 'sweep', None, 'experiment',
@@ -77,7 +78,7 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
         joined.add(part, 'point 0')
         chunks = _Chunks(joined.missing(), seconds)
         total = left = chunks.left()
-        here = _process()
+        here, sent = _process(), uuid.uuid4().hex
         everywhere = client.scatter(text, broadcast=True, hash=True)
         threads = max(1, sum(client.nthreads().values()))
         futures = as_completed()
@@ -85,7 +86,7 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
         def hand_out() -> None:
             while futures.count() < _WAITING * threads and (points := chunks.next(threads)):
                 # Each worker plays one chunk at a time on one thread of its own.
-                futures.add(client.submit(_play_with, here, classes, everywhere, os.getcwd(), points, pure=False, retries=_RETRIES))
+                futures.add(client.submit(_play_with, here, sent, classes, everywhere, os.getcwd(), points, pure=False, retries=_RETRIES))
 
         hand_out()
         try:
@@ -103,6 +104,9 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
                 shown.update({'runs': total, 'runs_done': total - left, 'jobs_per_second': None})
                 threads = max(1, sum(client.nthreads().values())) if client.nthreads() else threads
                 hand_out()
+        except BaseException:
+            del joined  # the folder's lock, which the error's traceback would keep
+            raise
         finally:
             futures.clear()
     failed = joined.finish('gangway.sweep')
@@ -160,6 +164,9 @@ def _plays(value: Any, name: str) -> bool:
 
 _playing = threading.Lock()  # a worker of several threads plays one chunk at a time
 
+# On a worker, by name: the class defined last, its version, and the sweep. Each is checked once in a sweep, before it has played: policies may
+# change variables of their modules.
+_taken: dict[str, tuple[type, str, str]] = {}
 
 _OWN = uuid.uuid4().hex
 
@@ -168,13 +175,15 @@ def _process() -> str:
     return f'{_OWN} {os.getpid()}'
 
 
-def _play_with(sender: str, classes: bytes, text: str, folder: str, points: str) -> tuple[bytes, float]:
+def _play_with(sender: str, sweep: str, classes: bytes, text: str, folder: str, points: str) -> tuple[bytes, float]:
     """Plays a chunk on a worker, with the policies of the process that sent it."""
     import cloudpickle
     with _playing:
         if sender != _process():
             for name, (cls, ownership, version) in cloudpickle.loads(classes).items():
-                policy.define_again(name, cls, ownership, version)
+                if _taken.get(name) != (cls, version, sweep):
+                    policy.define_again(name, cls, ownership, version)
+                    _taken[name] = cls, version, sweep
         return _play(text, folder, points)
 
 

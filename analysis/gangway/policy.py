@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -110,21 +109,14 @@ def take_changes() -> None:
 
 
 def define_again(name: str, cls: type[Policy], ownership: bool, version: str) -> None:
-    """Defines a class that came from another process, where it had this version, unless it is already defined here."""
-    known = _defined.get(name)
-    if known is not None and known[0] is cls and known[2] == version:
-        return
-    if _is_imported(cls):  # from this machine's file, with the values that it has here
-        _update(name, cls, ownership)
-    else:
-        _define(cls, name, ownership, version)
-
-
-def _is_imported(cls: type[Policy]) -> bool:
-    found: Any = sys.modules.get(cls.__module__)
-    for part in cls.__qualname__.split('.'):
-        found = getattr(found, part, None)
-    return found is cls
+    """Defines a class that came from another process, where it had this version; refuses it if it has another one here: modules that it
+    uses are those that this process imported."""
+    if version_of(cls) != version:
+        expected = ('the sender\'s: restart the workers (client.restart()), and after editing a module also this session; set a variable of a '
+                    'module in its file')
+        raise InputError(f"sweep: key 'policies': found another version of policy {name!r} on a worker, expected {expected}", 'sweep', None,
+                         'policies', f'another version of policy {name!r} on a worker', expected)
+    _define(cls, name, ownership, version)
 
 
 def _update(name: str, cls: type[Policy], ownership: bool) -> None:

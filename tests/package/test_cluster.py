@@ -61,6 +61,48 @@ if __name__ == '__main__':
             print(swept.summary.equals(experiment.run().summary) if LONGEST else found[0].equals(found[1]))
 '''
 
+# A module reaches the workers by its name: they import it themselves.
+RULES = 'SIGN = 1\ndef key(job): return SIGN * sum(kernel.declared for kernel in job.kernels)\n'
+WITH_A_MODULE = '''
+import importlib
+import pathlib
+import sys
+import gangway
+import signed_rules as rules
+from distributed import Client
+
+class Mine(gangway.OwnershipPolicy):
+    def choose(self, now, waiting):
+        return max(range(len(waiting)), key=lambda i: rules.key(waiting[i]))
+
+def say(client, name):
+    try:
+        swept = gangway.sweep(experiment, client, f'{sys.argv[1]}-{name}')
+    except gangway.InputError as error:
+        print(name, error.key, 'restart the workers' in str(error), len(str(error).splitlines()))
+    else:
+        print(name, swept.summary.equals(experiment.run().summary))
+
+if __name__ == '__main__':
+    experiment = gangway.Experiment('frs/fig4')
+    experiment['policies'], experiment['published'] = ['mine'], []
+    experiment['sweep'] = {'workload.arrivals.gap': {'from': '0.5 ms', 'to': '3 ms', 'step': '0.5 ms'}}
+    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as client:
+        say(client, 'first')
+        rules.SIGN = -1
+        say(client, 'set')
+        rules.SIGN = 1
+        say(client, 'back')
+        file = pathlib.Path(rules.__file__)
+        file.write_text(file.read_text().replace('SIGN = 1', 'SIGN = -1'))
+        importlib.reload(rules)
+        say(client, 'edited')
+        client.restart()
+        say(client, 'edited')
+        client.run(setattr, rules, 'SIGN', 1)
+        say(client, 'elsewhere')
+'''
+
 
 def experiment(points=60, **changes):
     made = gangway.Experiment('frs/fig4')
@@ -141,6 +183,15 @@ class Cluster(unittest.TestCase):
             script.write_text(SCRIPT.replace('PROCESSES', processes))
             done = subprocess.run([sys.executable, script, self.folder / f'script-{processes}'], capture_output=True, text=True)
             self.assertEqual(done.stdout.split(), ['True', 'False'], done.stderr)
+
+    def test_a_policy_whose_module_is_another_one_on_the_workers(self):
+        (self.folder / 'signed_rules.py').write_text(RULES)
+        script = self.folder / 'with_a_module.py'
+        script.write_text(WITH_A_MODULE)
+        done = subprocess.run([sys.executable, script, self.folder / 'module'], capture_output=True, text=True)
+        self.assertEqual(done.stdout.splitlines(), ['first True', 'set policies True 1', 'back True', 'edited policies True 1', 'edited True',
+                                                    'elsewhere policies True 1'], done.stderr)
+        self.assertFalse((self.folder / 'module-set/summary.csv').exists())
 
     def test_points_that_fail_are_told(self):
         # A kernel that does not fit: the last value of a sweep that begins well.
