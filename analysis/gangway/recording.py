@@ -7,6 +7,7 @@ import json
 import os
 import sqlite3
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gangway import _core
@@ -32,7 +33,7 @@ class Recording:
         with open(self.path, 'rb') as file:
             compressed = file.read(2) == b'\x1f\x8b'
         if not compressed:
-            return sqlite3.connect(f'file:{self.path}?mode=ro', uri=True)
+            return sqlite3.connect(f'{Path(self.path).resolve().as_uri()}?mode=ro', uri=True)
         database = sqlite3.connect(':memory:')
         with gzip.open(self.path) as file:
             database.deserialize(file.read())

@@ -1,6 +1,7 @@
 """The Python package against the program and its files."""
 
 import csv
+import gzip
 import json
 import os
 import shutil
@@ -199,6 +200,18 @@ class Package(unittest.TestCase):
         self.assertGreater(len(recording.submissions), 50)
         with self.assertRaises(gangway.InputError):
             gangway.Recording(ROOT / 'README.md').summary
+
+    def test_recordings_whose_names_mean_something_in_a_uri(self):
+        packed = ROOT / 'experiments/colocation/h100/long-kernel.rec.gz'
+        with gzip.open(packed) as file:
+            content = file.read()
+        jobs = gangway.Recording(packed).jobs
+        for name in ('run%31.rec', 'run#2.rec', 'what?.rec', 'ein Lauf.rec'):
+            (self.folder / name).write_bytes(content)
+            recording = gangway.Recording(self.folder / name)
+            pandas.testing.assert_frame_equal(recording.jobs, jobs, obj=name)
+            self.assertEqual(recording.summary['job_count'], len(jobs[jobs.warm_up == 0]))
+        self.assertEqual(len(os.listdir(self.folder)), 4)
 
     def test_what_there_is(self):
         self.assertIn('frs', set(gangway.policies().name))
