@@ -33,11 +33,13 @@ def compare_policies(result: str | os.PathLike[str] | Result, baseline: str, met
 
 
 def _folder(given: Any) -> str:
-    path = getattr(given, 'path', given)
-    if path is None:
+    from gangway.result import Result
+    if not isinstance(given, Result):
+        return os.fspath(given)
+    if given.path is None:
         raise InputError("compare: key 'path': found a result without a folder, expected one that was run with out=FOLDER", 'compare', None,
                          'path', 'a result without a folder', 'one that was run with out=FOLDER')
-    return os.fspath(path)
+    return os.fspath(given._folder())
 
 
 class Comparison:

@@ -132,9 +132,8 @@ class Experiment:
                                        'gangway.Experiment.run', shown.update, shown.say)
         if report['interrupted']:
             raise KeyboardInterrupt
-        result = Result(out, experiment, world, None if report['was_complete'] else tables, report)
-        if in_memory:
-            result._without_folder()
+        manifest = json.loads((out / 'manifest.json').read_text(encoding='utf-8'))
+        result = Result(None if in_memory else out, experiment, world, None if report['was_complete'] else tables, report, manifest)
         if report['failed']:
             error = RunError(f"{report['failed']} of {report['groups']} results failed; the first: {report['failures'][0][2]}")
             error.result = result

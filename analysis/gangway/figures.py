@@ -213,7 +213,7 @@ def _folder(result: Any) -> Iterator[Path]:
         if isinstance(result, (str, os.PathLike)):
             yield Path(result)
         elif result.path is not None:
-            yield result.path
+            yield result._folder()
         else:
             with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
                 result.save_tables(folder)

@@ -37,33 +37,39 @@ def read(folder: str | os.PathLike[str]) -> Result:
         if found != expected:
             raise InputError(f"{manifest}: key '{key}': found {found!r}, expected {expected!r}{why}", str(manifest), None, key, repr(found),
                              f'{expected!r}{why}')
-    return Result(folder, None, told['world'], None, {})
+    return Result(folder, None, told['world'], None, {}, told)
+
+
+def _run_of(manifest: Any) -> Any:
+    """What tells a run from all others, also from those of the same experiment; files can be added later."""
+    return {key: value for key, value in manifest.items() if key != 'files'} if isinstance(manifest, dict) else None
 
 
 class Result:
     """The result of a run. summary, clients, services, replications, service_replications, jobs, published: pandas tables with the columns of
     the result folder's files (experiments/README.md); None if the run has none. Times are in ns.
 
-    path: the folder, or None if nothing is on disk; report: facts about the run (seconds, events, jobs, threads, failures, notes)."""
+    path: the folder, or None if nothing is on disk; report: facts about the run (seconds, events, jobs, threads, failures, notes);
+    manifest: the content of manifest.json. Tables are read when they are asked for: InputError once the folder holds another run."""
 
     def __init__(self, path: Path | None, experiment: _core.Experiment | None, world: str, tables: dict[str, Any] | None,
-                 report: dict[str, Any]) -> None:
-        self.path, self.world, self.report = path, world, report
+                 report: dict[str, Any], manifest: dict[str, Any]) -> None:
+        self.path, self.world, self.report, self.manifest = path, world, report, manifest
         self._experiment, self._tables = experiment, tables
-        self._manifest: dict[str, Any] | None = None
 
-    def _without_folder(self) -> None:
-        """Loads everything into memory before the folder is removed."""
-        self._manifest = self.manifest
-        self.path = None
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """The content of manifest.json."""
-        if self._manifest is None:
-            assert self.path is not None
-            self._manifest = json.loads((self.path / 'manifest.json').read_text(encoding='utf-8'))
-        return self._manifest
+    def _folder(self) -> Path:
+        """The folder. InputError if it holds another run by now."""
+        assert self.path is not None
+        file = self.path / 'manifest.json'
+        try:
+            held = json.loads(file.read_text(encoding='utf-8'))
+        except (OSError, ValueError):
+            held = None
+        if _run_of(held) != _run_of(self.manifest):
+            found = 'another run' if held is not None else 'no finished run'
+            expected = f"the one of {self.manifest.get('start')}, which this Result is of; gangway.read(folder) reads what is there"
+            raise InputError(f"{file}: key 'start': found {found}, expected {expected}", str(file), None, 'start', found, expected)
+        return self.path
 
     @property
     def name(self) -> str:
@@ -73,16 +79,15 @@ class Result:
         swept = swept_paths(self.manifest['configuration'])
         if self._tables is not None and self._experiment is not None and (name != 'jobs' or self.path is None):
             return from_columns(name, self._tables[name], self._experiment, swept)
-        assert self.path is not None
-        file = self.path / f'{name}.csv'
-        return from_file(name, file, swept) if file.is_file() else None
+        file = self._folder() / f'{name}.csv'
+        table = from_file(name, file, swept) if file.is_file() else None
+        self._folder()  # another run may have begun meanwhile
+        return table
 
     def _read_experiment(self) -> _core.Experiment:
         """For a folder, read only on demand, because its policies may be in Python and not defined here."""
         if self._experiment is None:
-            from gangway.experiment import Experiment
-            assert self.path is not None
-            self._experiment = Experiment(self.path / 'manifest.json').read()
+            self._experiment = _core.read_text(json.dumps(self.manifest['configuration'], indent=1), 'experiment', os.getcwd(), [])
         return self._experiment
 
     @cached_property
@@ -163,6 +168,8 @@ class Result:
         return list(told['traceEvents'] if isinstance(told, dict) else told)
 
     def __repr__(self) -> str:
-        return f'Result({self.name!r}, {len(self.summary)} rows of the summary{f", {self.path}" if self.path else ""})'
-
-
+        try:
+            size = f'{len(self.summary)} rows of the summary'
+        except InputError:
+            size = 'replaced by another run'
+        return f'Result({self.name!r}, {size}{f", {self.path}" if self.path else ""})'

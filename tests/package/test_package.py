@@ -17,6 +17,7 @@ from pathlib import Path
 import pandas
 
 import gangway
+from gangway import figures
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ['GANGWAY']
@@ -233,6 +234,39 @@ class WrongInput(unittest.TestCase):
         for part in parts:
             self.assertIn(part, str(caught.exception))
         return caught.exception
+
+    def test_a_result_whose_folder_holds_another_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            one, out = gangway.Experiment(SMALL), Path(folder) / 'out'
+            other = one.copy()
+            other['seed'] = 77
+            for changed in (other, one):  # also a second run of one experiment
+                first = one.run(out=out, force=True)
+                found, touched = gangway.read(out), gangway.read(out)
+                jobs = touched.jobs
+                second = changed.run(out=out, force=True)
+                self.assertEqual(len(first.summary), 2)  # in memory
+                self.assertEqual(first.manifest['seed'], 1)
+                self.assertIs(touched.jobs, jobs)
+                for ask in (lambda: first.jobs, lambda: found.summary, lambda: touched.summary, lambda: gangway.compare(first, second),
+                            lambda: gangway.compare(second, first), lambda: gangway.compare_policies(first, 'fcfs'),
+                            lambda: figures.metrics(first), lambda: figures.kinds(touched), lambda: figures.comparison(second, first),
+                            lambda: first.save_tables(folder)):
+                    self.refused(ask, str(out), 'another run', first.manifest['start'])
+                self.assertIn('replaced', repr(found))
+                self.assertEqual(len(first.timeline()), len(one.run().timeline()))
+                self.assertEqual(len(second.jobs), 4)
+                self.assertIn('metrics', figures.kinds(second))
+            (out / 'manifest.json').unlink()
+            self.refused(lambda: gangway.compare(second, second), 'no finished run')
+
+    def test_files_that_are_added_to_a_folder_change_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = gangway.Experiment(SMALL).run(out=folder)
+            before = (Path(folder) / 'manifest.json').read_text()
+            subprocess.run([PROGRAM, 'trace', folder], check=True, capture_output=True)
+            self.assertNotEqual((Path(folder) / 'manifest.json').read_text(), before)
+            self.assertEqual(len(result.jobs), 4)
 
     def test_errors_have_their_parts(self):
         with tempfile.TemporaryDirectory() as folder:
