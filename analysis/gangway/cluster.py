@@ -9,7 +9,7 @@ import threading
 import uuid
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gangway import _core, policy
 from gangway.errors import InputError, RunError
@@ -68,7 +68,7 @@ def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progr
     configuration = json.loads(text)
     # As they are before they have played anything. Dask must not unpickle them in this process, which would cut the
     # classes of a script off from its globals.
-    classes = cloudpickle.dumps({name: known for name, known in policy.defined().items() if _plays(configuration, name)})
+    classes = cloudpickle.dumps({name: known for name, known in policy.played(configuration).items()})
     # The first point is played here: it tells what the others are held against, and about how long they take.
     part, seconds = _play(text, os.getcwd(), '0')
     joined = _core.Joined(part, os.fspath(out), force)
@@ -151,15 +151,6 @@ class _Chunks:
         else:
             self._ranges[0] = (end + 1, last)
         return f'{first}-{end}' if end > first else str(first)
-
-
-def _plays(value: Any, name: str) -> bool:
-    """Whether a configuration uses this policy."""
-    if isinstance(value, dict):
-        return any(_plays(item, name) for item in value.values())
-    if isinstance(value, list):
-        return any(_plays(item, name) for item in value)
-    return bool(value == name)
 
 
 _playing = threading.Lock()  # a worker of several threads plays one chunk at a time

@@ -102,6 +102,20 @@ def defined() -> dict[str, tuple[type[Policy], bool, str]]:
     return dict(_defined)
 
 
+def played(configuration: dict[str, Any]) -> dict[str, tuple[type[Policy], bool, str]]:
+    """Those that an experiment uses, by name."""
+    return {name: known for name, known in defined().items() if _uses(configuration, name)}
+
+
+def _uses(value: Any, name: str) -> bool:
+    """Whether a configuration uses this policy."""
+    if isinstance(value, dict):
+        return any(_uses(item, name) for item in value.values())
+    if isinstance(value, list):
+        return any(_uses(item, name) for item in value)
+    return bool(value == name)
+
+
 def take_changes() -> None:
     """Before a run: what the policies refer to may have changed since the previous one."""
     for name, (cls, ownership, _) in defined().items():

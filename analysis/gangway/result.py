@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gangway import _core
+from gangway import _core, policy
 from gangway.errors import InputError
 from gangway.tables import from_columns, from_file, swept_paths, to_file
 
@@ -84,11 +84,16 @@ class Result:
         self._folder()  # another run may have begun meanwhile
         return table
 
-    def _read_experiment(self) -> _core.Experiment:
-        """For a folder, read only on demand, because its policies may be in Python and not defined here."""
-        if self._experiment is None:
-            self._experiment = _core.read_text(json.dumps(self.manifest['configuration'], indent=1), 'experiment', os.getcwd(), [])
-        return self._experiment
+    def _played_again(self) -> _core.Experiment:
+        """The experiment, with policies in Python as they are now. InputError if they are not those of the run."""
+        policy.take_changes()
+        configuration = self.manifest['configuration']
+        experiment = _core.read_text(json.dumps(configuration, indent=1), 'experiment', os.getcwd(), [])
+        own = ', '.join(sorted(policy.played(configuration)))
+        if own and experiment.identity != self.manifest.get('identity'):
+            found, expected = f'another version of {own} than the one that was run', 'the same one, or a new run'
+            raise InputError(f"timeline: key 'policies': found {found}, expected {expected}", 'timeline', None, 'policies', found, expected)
+        return experiment
 
     @cached_property
     def summary(self) -> DataFrame:
@@ -147,7 +152,7 @@ class Result:
     def write_timeline(self, file: str | os.PathLike[str], point: int = 0, policy: str | None = None, replication: int = 0,
                        permutation: int = 0, most: int = 1 << 30) -> None:
         """Writes the timeline of one run for ui.perfetto.dev, gzipped if the name ends in .gz, up to a size limit in bytes."""
-        experiment = self._read_experiment()
+        experiment = self._played_again()
         labels = experiment.policies(point)
         if policy is None:
             policy = labels[0]

@@ -229,6 +229,41 @@ class Runs(unittest.TestCase):
             LONGEST = True
             self.assertTrue(experiment.run(out=Path(folder) / 'out').report['was_complete'])
 
+    def test_a_timeline_is_that_of_the_run_or_none(self):
+        global LONGEST
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['policies'], experiment['published'], experiment['permutations'] = ['changed'], [], 1
+
+        class Changed(gangway.OwnershipPolicy):
+            def choose(self, now, waiting):
+                return len(waiting) - 1 if LONGEST else 0
+        with tempfile.TemporaryDirectory() as folder:
+            in_memory, on_disk = experiment.run(), experiment.run(out=Path(folder) / 'out')
+            results = [in_memory, on_disk, gangway.read(Path(folder) / 'out')]
+            before = in_memory.timeline()
+            finished = before[before.name == 'finished'].set_index('track').begin_ns
+            jobs = in_memory.jobs[in_memory.jobs.replication == 0].set_index('client').finish_ns
+            self.assertEqual(finished.to_dict(), jobs.to_dict())
+            LONGEST = False
+            self.refused(results, folder)
+            LONGEST = True
+            for result in results:
+                self.assertTrue(result.timeline().equals(before))
+
+            class Changed(gangway.OwnershipPolicy):  # noqa: F811
+                def choose(self, now, waiting):
+                    return 0
+            self.refused(results, folder)
+
+    def refused(self, results, folder):
+        for result in results:
+            for play in (result.timeline, lambda result=result: result.write_timeline(Path(folder) / 'x.json.gz')):
+                with self.assertRaises(gangway.InputError) as caught:
+                    play()
+                self.assertEqual(len(str(caught.exception).splitlines()), 1)
+                self.assertIn('another version of changed', str(caught.exception))
+        self.assertFalse((Path(folder) / 'x.json.gz').exists())
+
 
 if __name__ == '__main__':
     unittest.main()
