@@ -41,7 +41,7 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
         raise InputError(f"sweep: key 'experiment': found {type(experiment).__name__}, expected an Experiment", 'sweep', None, 'experiment',
                          type(experiment).__name__, 'an Experiment')
     policy.take_changes()
-    experiment.read()  # before workers are asked for
+    core = experiment.read()  # before workers are asked for
     if not os.fspath(out):
         raise InputError("sweep: key 'out': found nothing, expected a folder", 'sweep', None, 'out', 'nothing', 'a folder')
     own = None
@@ -54,21 +54,19 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
         raise InputError(f"sweep: key 'client': found {type(client).__name__}, expected a distributed.Client", 'sweep', None, 'client',
                          type(client).__name__, 'a distributed.Client')
     try:
-        return _sweep(experiment, client, Path(out), force, progress)
+        return _sweep(core, client, Path(out), force, progress)
     finally:
         if own is not None:
             own.close()
 
 
-def _sweep(experiment: Experiment, client: Client, out: Path, force: bool, progress: bool | None) -> Result:
+def _sweep(core: _core.Experiment, client: Client, out: Path, force: bool, progress: bool | None) -> Result:
     import cloudpickle
     from distributed import as_completed
-    core = experiment.read()
     text = core.configuration
-    configuration = json.loads(text)
     # As they are before they have played anything. Dask must not unpickle them in this process, which would cut the
     # classes of a script off from its globals.
-    classes = cloudpickle.dumps({name: known for name, known in policy.played(configuration).items()})
+    classes = cloudpickle.dumps(policy.played(json.loads(text)))
     # The first point is played here: it tells what the others are held against, and about how long they take.
     part, seconds = _play(text, os.getcwd(), '0')
     joined = _core.Joined(part, os.fspath(out), force)

@@ -19,7 +19,7 @@ class Experiment:
     """An experiment: a file, the name of one that comes with Gangway, a result folder's manifest, or a mapping with the same content.
 
     Experiment('frs/fig4'), Experiment('my.yaml'), Experiment({'kind': 'experiment', ...}, folder='where its paths start').
-    It is checked when it is used. experiment['policies.rr.params.quantum'] = '2 ms' changes a value, as `--set` does."""
+    Its files are read and checked whenever it is used. experiment['policies.rr.params.quantum'] = '2 ms' changes a value, as `--set` does."""
 
     def __init__(self, source: dict[str, Any] | str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> None:
         self._mapping: dict[str, Any] | None = None
@@ -31,9 +31,9 @@ class Experiment:
         else:
             raise InputError(f"Experiment: found {type(source).__name__}, expected a path, a name or a mapping", 'Experiment', None, 'source',
                              type(source).__name__, 'a path, a name or a mapping')
-        self._folder = os.fspath(folder) if folder is not None else os.getcwd()
+        self._made_in = os.getcwd()
+        self._folder = os.fspath(folder) if folder is not None else self._made_in
         self._changes: dict[str, str] = {}
-        self._read: tuple[_core.Experiment, int] | None = None  # and the policies that were defined then
 
     def __setitem__(self, path: str, value: Any) -> None:
         if not isinstance(path, str) or not path:
@@ -46,7 +46,6 @@ class Experiment:
                              'Experiment', None, path, type(value).__name__, 'numbers, texts, lists and mappings') from error
         self._changes.pop(path, None)  # the latest change is the last
         self._changes[path] = text
-        self._read = None
 
     def __getitem__(self, path: str) -> Any:
         """The value after all changes; names of files are replaced by the files' contents."""
@@ -63,19 +62,20 @@ class Experiment:
 
     def read(self) -> _core.Experiment:
         """Reads and checks the experiment; returns the compiled module's object. InputError."""
-        if self._read is None or self._read[1] != _core.definitions():
-            changes = list(self._changes.items())
-            if self._file is not None:
-                read = _core.read_file(self._file, changes)
-            else:
-                try:
-                    text = json.dumps(self._mapping, indent=1)
-                except (TypeError, ValueError) as error:
-                    raise InputError(f'Experiment: {error}, expected numbers, texts, lists and mappings', 'Experiment', None, '',
-                                     str(error), 'numbers, texts, lists and mappings') from error
-                read = _core.read_text(text, 'experiment', self._folder, changes)
-            self._read = (read, _core.definitions())
-        return self._read[0]
+        changes = list(self._changes.items())
+        if self._file is not None:
+            return _core.read_file(self._path(self._file), changes)
+        try:
+            text = json.dumps(self._mapping, indent=1)
+        except (TypeError, ValueError) as error:
+            raise InputError(f'Experiment: {error}, expected numbers, texts, lists and mappings', 'Experiment', None, '',
+                             str(error), 'numbers, texts, lists and mappings') from error
+        return _core.read_text(text, 'experiment', self._folder, changes)
+
+    def _path(self, file: str) -> str:
+        """The file, also after the working directory has changed."""
+        there = os.path.join(self._made_in, file)
+        return there if os.getcwd() != self._made_in and os.path.exists(there) else file
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -97,11 +97,13 @@ class Experiment:
 
     def policies(self, point: int = 0) -> list[str]:
         """The labels of the policies at a point."""
-        return self.read().policies(_point(self, point))
+        experiment = self.read()
+        return experiment.policies(_point(experiment, point))
 
     def clients(self, point: int = 0) -> list[str]:
         """The names of the clients at a point."""
-        return self.read().clients(_point(self, point))
+        experiment = self.read()
+        return experiment.clients(_point(experiment, point))
 
     def run(self, out: str | os.PathLike[str] | None = None, world: str = 'sim', jobs: int | None = None, force: bool = False,
             trace: bool = False, progress: bool | None = None) -> Result:
@@ -156,7 +158,7 @@ def _below(value: Any, name: str, path: str) -> Any:
     raise KeyError(path)
 
 
-def _point(experiment: Experiment, point: int) -> int:
+def _point(experiment: _core.Experiment, point: int) -> int:
     if not isinstance(point, int) or not 0 <= point < experiment.points:
         raise InputError(f'Experiment: point {point!r}, of {experiment.points}', 'Experiment', None, 'point', repr(point),
                          f'0 to {experiment.points - 1}')

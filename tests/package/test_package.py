@@ -143,6 +143,29 @@ class Package(unittest.TestCase):
         with self.assertRaises(KeyError):
             other['policies.frs.params']
 
+    def test_files_are_read_again_whenever_they_are_used(self):
+        files = {name: self.folder / f'{name}.yaml' for name in ('experiment', 'workload')}
+        files['workload'].write_text(json.dumps(SMALL['workload']))
+        files['experiment'].write_text(json.dumps(SMALL | {'workload': 'workload.yaml'}))
+        shutil.copy(ROOT / 'experiments/colocation/h100/long-kernel.rec.gz', self.folder / 'a.rec.gz')
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        made, recorded = gangway.Experiment('experiment.yaml'), self.experiment(device='h100', policies=['passthrough'], grant='job', workload={
+            'kind': 'workload', 'version': 1, 'name': 'w', 'clients': [{'name': 'a', 'recording': 'a.rec.gz'}]})
+        changed = made.copy()
+        changed['seed'] = 2
+        os.chdir(ROOT)
+        for experiment in (made, changed):
+            self.assertEqual((experiment.policies(), experiment.clients()), (['fcfs', 'srt'], ['long', 'short']))
+        before = recorded['workload.clients.a.recording.sha256']
+        files['experiment'].write_text(files['experiment'].read_text().replace('"srt"', '"sjf"'))
+        files['workload'].write_text(files['workload'].read_text().replace('"short"', '"brief"'))
+        shutil.copy(ROOT / 'experiments/colocation/h100/fft-filter.rec.gz', self.folder / 'a.rec.gz')
+        for experiment in (made, changed, made.copy()):
+            self.assertEqual((experiment.policies(), experiment.clients()), (['fcfs', 'sjf'], ['long', 'brief']))
+            self.assertEqual(set(experiment.run().jobs.client), {'long', 'brief'})
+        self.assertNotEqual(recorded['workload.clients.a.recording.sha256'], before)
+
     def test_a_sweep(self):
         experiment = self.experiment(policies=['fcfs', 'rr'], sweep={'policies.rr.params.quantum': ['1 ms', '2 ms']})
         self.assertEqual(experiment.points, 2)
