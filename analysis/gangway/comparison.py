@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangway import _core
 from gangway.errors import InputError
+from gangway.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +85,7 @@ class Differences:
 
     rows: a table with a row for each point, policy, client (empty: the whole point) and metric, as experiments/README.md explains it under
     "Comparing two folders": a_mean, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm, finding,
-    words; significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
+    words (as `gangway compare` prints them); significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
     `gangway compare --json` prints it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
@@ -93,7 +94,7 @@ class Differences:
     @cached_property
     def rows(self) -> DataFrame:
         import pandas
-        table = pandas.json_normalize(self.told['rows'], sep='_')
+        table = pandas.json_normalize([row | {'words': verdict(row)} for row in self.told['rows']], sep='_')
         if len(table):
             table['client'] = table['client'].fillna('')
             numbers = [column for column in table.columns if column not in ('point', 'policy', 'client', 'metric', 'finding', 'words')]

@@ -218,6 +218,26 @@ class Package(unittest.TestCase):
         with self.assertRaises(gangway.InputError):
             gangway.compare_policies(result, 'nobody')
 
+    def test_words_of_differences_are_those_that_the_program_prints(self):
+        found = set()
+        for replications, changes in ((6, {'device.commands.launch': '20.2 us'}), (1, {'device.commands.launch': '60 us'}), (4, {})):
+            experiment = gangway.Experiment('frs/fig4')
+            experiment['replications'] = replications
+            experiment.run(out=self.folder / 'a', force=True)
+            for path, value in changes.items():
+                experiment[path] = value
+            experiment['seed'] = 2 if changes else 1
+            experiment.run(out=self.folder / 'b', force=True)
+            rows = gangway.compare(self.folder / 'a', self.folder / 'b').differences.rows
+            printed = subprocess.run([PROGRAM, 'compare', 'a', 'b'], cwd=self.folder, check=True, capture_output=True, text=True).stdout.splitlines()
+            for row in rows[rows.finding != 'equal'][:20].itertuples():
+                line = next(line for line in printed if line.split()[:2] == [str(row.point), row.policy] and
+                            line.split()[2 + bool(row.client)] == row.metric.replace('_ns', '') and (not row.client or line.split()[2] == row.client))
+                self.assertTrue(line.endswith(f'  {row.words}'), (line, row.words))
+            self.assertFalse(rows[rows.finding == 'not significant'].words.str.contains('higher|lower').any())
+            found |= set(rows.finding)
+        self.assertLessEqual({'not significant', 'significant', 'untested', 'equal'}, found)
+
     def test_a_recording(self):
         recording = gangway.Recording(ROOT / 'experiments/colocation/h100/long-kernel.rec.gz')
         self.assertEqual(len(recording.jobs[recording.jobs.warm_up == 0]), recording.summary['job_count'])
