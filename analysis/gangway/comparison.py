@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gangway import _core
+from gangway.changed_tables import changed_tables, note_on
 from gangway.errors import InputError
 from gangway.verdict import verdict
 
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 def compare(prediction: str | os.PathLike[str] | Result, measurement: str | os.PathLike[str] | Result,
             metrics: Sequence[str] = ()) -> Comparison:
-    """Compares two result folders, or two Results that have folders, of one experiment. InputError as for `gangway compare`.
+    """Compares two result folders, or two Results that have folders, of one experiment. InputError and notes (as UserWarnings) as for
+    `gangway compare`.
 
     metrics: columns of replications.csv and service_replications.csv whose differences are tested; the usual ones if not given."""
     return Comparison(json.loads(_core.compare(_folder(prediction), _folder(measurement), [*metrics])))
@@ -35,12 +38,13 @@ def compare_policies(result: str | os.PathLike[str] | Result, baseline: str, met
 
 def _folder(given: Any) -> str:
     from gangway.result import Result
-    if not isinstance(given, Result):
-        return os.fspath(given)
-    if given.path is None:
+    if isinstance(given, Result) and given.path is None:
         raise InputError("compare: key 'path': found a result without a folder, expected one that was run with out=FOLDER", 'compare', None,
                          'path', 'a result without a folder', 'one that was run with out=FOLDER')
-    return os.fspath(given._folder())
+    folder = given._folder() if isinstance(given, Result) else Path(given)
+    for name in changed_tables(folder):
+        warnings.warn(note_on(folder / name), stacklevel=3)
+    return os.fspath(folder)
 
 
 class Comparison:

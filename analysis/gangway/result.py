@@ -6,11 +6,13 @@ import gzip
 import json
 import os
 import tempfile
+import warnings
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gangway import _core, policy
+from gangway.changed_tables import is_changed, note_on
 from gangway.errors import InputError
 from gangway.tables import from_columns, from_file, swept_paths, to_file
 
@@ -21,7 +23,8 @@ TABLES = ('summary', 'clients', 'services', 'replications', 'service_replication
 
 
 def read(folder: str | os.PathLike[str]) -> Result:
-    """The result that `gangway run` or Experiment.run left in a folder. InputError if there is none."""
+    """The result that `gangway run` or Experiment.run left in a folder. InputError if there is none; a UserWarning tells of a table that is not
+    as it was written, when it is read."""
     folder = Path(folder)
     manifest = folder / 'manifest.json'
     if not manifest.is_file():
@@ -80,6 +83,8 @@ class Result:
         if self._tables is not None and self._experiment is not None and (name != 'jobs' or self.path is None):
             return from_columns(name, self._tables[name], self._experiment, swept)
         file = self._folder() / f'{name}.csv'
+        if is_changed(file):
+            warnings.warn(note_on(file), stacklevel=4)  # where the property is used
         table = from_file(name, file, swept) if file.is_file() else None
         self._folder()  # another run may have begun meanwhile
         return table

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import warnings
 from pathlib import Path
 
 import gangway
@@ -171,6 +172,44 @@ class Page(unittest.TestCase):
         self.check(text)
         self.assertIn(['fcfs', 'ANTT', '1.500', 'starved', '-'], rows_of(text))
         self.assertIn(['rr', 'STP', '1.026', 'failed', '-'], rows_of(text))
+
+    def test_bounds_have_no_error(self):
+        repeated = {f'workload.clients.{client}.repeat': '{jobs: 4, period: 11 ms}' for client in 'ab'}
+        self.run_two('all-finished', **repeated)
+        self.run_two('cut-off', 'cuda', horizon='45 ms', **repeated)
+        self.run_two('measured-whole', 'cuda', **repeated)
+        text, _ = self.report('all-finished', 'cut-off')
+        rows = rows_of(text)
+        for metric, sign in (('ANTT', '≥'), ('DNTT', '~'), ('STP', '≤')):
+            cells = next(row for row in rows if row[:2] == ['fcfs', metric])
+            self.assertTrue(cells[3].startswith(f'{sign} ') and not cells[2].startswith(sign), cells)
+            self.assertEqual(cells[4], '-')
+        self.assertRegex(text, 'data-key="[0-9.]+">~')  # sorted as numbers
+        rows = rows_of(self.report('all-finished', 'measured-whole')[0])
+        self.assertEqual(next(row for row in rows if row[:2] == ['fcfs', 'ANTT'])[4], '+0.0 %')
+
+    def test_a_table_that_is_not_as_it_was_written(self):
+        self.run_two('plain')
+        self.assertNotIn('as it was written', self.report('plain')[0])
+        shutil.copytree(self.folder / 'plain', self.folder / 'edited')
+        table = self.folder / 'edited/summary.csv'
+        table.write_text(table.read_text().replace('1.5', '1.4'))
+        note = f'{table} is not as it was written (manifest.json)'
+        for names in (['edited'], ['plain', 'edited']):
+            out = self.folder / 'noted.html'
+            made = subprocess.run([PROGRAM, 'report', *(self.folder / name for name in names), '--out', out], capture_output=True, text=True)
+            self.assertEqual((made.returncode, made.stderr), (0, f'note: {note}\n'))
+            self.assertEqual(out.read_text(encoding='utf-8').count(f'Note: {note}.'), 1)
+        with self.assertWarns(UserWarning) as caught:
+            gangway.read(self.folder / 'edited').summary
+        self.assertEqual((str(caught.warning), caught.filename), (note, __file__))
+        with self.assertWarns(UserWarning) as caught:
+            gangway.compare(self.folder / 'plain', gangway.read(self.folder / 'edited'))
+        self.assertEqual((str(caught.warning), caught.filename), (note, __file__))
+        with warnings.catch_warnings():
+            warnings.simplefilter('error')
+            gangway.read(self.folder / 'edited').jobs
+            gangway.read(self.folder / 'plain').summary
 
     def test_all_times_are_in_ms(self):
         self.run_two('times')

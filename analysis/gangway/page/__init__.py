@@ -16,7 +16,8 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.drawing import agreement, names, results, studies, style  # noqa: E402  (matplotlib's lack is told first)
+from gangway.changed_tables import changed_tables, note_on  # noqa: E402  (matplotlib's lack is told first)
+from gangway.drawing import agreement, names, results, studies, style  # noqa: E402
 from gangway.drawing.commands import compare as comparing  # noqa: E402
 from gangway.drawing.commands import figures as drawing  # noqa: E402
 from gangway.drawing.commands import report  # noqa: E402
@@ -75,14 +76,16 @@ def _run(folder, place):
     if found.published:
         tables.append(_table('Published values', *report._published(found)))
     return {'title': found.title, 'path': str(folder), 'facts': _facts(manifest), 'tables': tables, 'tally': report.tally(found.published),
-            'figures': _figures(drawing.kinds(folder), place), 'again': _again(folder, manifest), 'traces': _traces(folder),
+            'notes': _notes(folder), 'figures': _figures(drawing.kinds(folder), place), 'again': _again(folder, manifest),
+            'traces': _traces(folder),
             'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
 
 
 def _study(folder, place):
     manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
     return {'title': studies.read(folder).title, 'path': str(folder), 'facts': _facts(manifest),
-            'tables': [_file_table('Summary', folder / 'summary.csv')], 'tally': '', 'figures': _figures(drawing.kinds(folder), place),
+            'tables': [_file_table('Summary', folder / 'summary.csv')], 'tally': '', 'notes': _notes(folder),
+            'figures': _figures(drawing.kinds(folder), place),
             'again': _again(folder, manifest), 'traces': [], 'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
 
 
@@ -94,6 +97,14 @@ def _facts(manifest):
              'replications': manifest.get('replications'), 'begun': manifest.get('start'),
              'took': f"{manifest['seconds']:.1f} s" if isinstance(manifest.get('seconds'), (int, float)) else None}
     return [(name, str(value)) for name, value in known.items() if value not in (None, '')]
+
+
+def _notes(folder):
+    """What readers must know of the folder; whoever makes the page is told, too."""
+    notes = [note_on(folder / name) for name in changed_tables(folder)]
+    for note in notes:
+        print(f'note: {note}', file=sys.stderr)
+    return notes
 
 
 def _again(folder, manifest):
@@ -140,7 +151,7 @@ def _short(text, factor=1):
 
 def _cell(text):
     """What is shown, and by what it is sorted: a number where it begins with one."""
-    match = re.match(r'[-+≥< ]*([0-9][0-9.]*(?:e[-+]?[0-9]+)?)', text)
+    match = re.match(r'[-+≥≤~< ]*([0-9][0-9.]*(?:e[-+]?[0-9]+)?)', text)
     return {'text': text, 'key': (('-' if text.startswith('-') else '') + match[1]) if match else ''}
 
 
@@ -232,11 +243,12 @@ def _pair_of_one_world(folders, both):
 
 
 def _of_both(one, two, metric):
-    """A metric in the prediction and the measurement, and its error."""
+    """A metric in the prediction and the measurement, and its error, of which bounds say nothing."""
     words = [_without_value(row, metric) for row in (one, two)]
     values = [math.nan if word else row.metrics[metric].mean for row, word in zip((one, two), words)]
-    shown = [word or f'{value:.3f}' for word, value in zip(words, values)]
-    return [*shown, '-' if any(words) or not values[1] else f'{100 * (values[0] / values[1] - 1):+.1f} %']
+    bounds = ['' if word else row.bound(metric) for row, word in zip((one, two), words)]
+    shown = [word or f'{results.SIGNS[bound]}{value:.3f}' for word, bound, value in zip(words, bounds, values)]
+    return [*shown, '-' if any(words) or any(bounds) or not values[1] else f'{100 * (values[0] / values[1] - 1):+.1f} %']
 
 
 def _without_value(row, metric):
