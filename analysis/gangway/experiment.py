@@ -49,10 +49,14 @@ class Experiment:
 
     def __getitem__(self, path: str) -> Any:
         """The value after all changes; names of files are replaced by the files' contents."""
-        value = self.configuration
-        for name in path.split('.'):
+        value, rest = self.configuration, path
+        while not (isinstance(value, dict) and rest in value):  # a key may itself contain dots: the paths below `sweep` do
+            name = _first_name(value, rest)
             value = _below(value, name, path)
-        return value
+            if name == rest:
+                return value
+            rest = rest[len(name) + 1:]
+        return value[rest]
 
     def copy(self) -> Experiment:
         """A copy that can be changed independently."""
@@ -146,14 +150,25 @@ class Experiment:
         return f'Experiment({self._file or (self._mapping or {}).get("name", "?")!r}{", changed" if self._changes else ""})'
 
 
+def _item_name(item: Any) -> str:
+    found = item.get('label', item.get('name')) if isinstance(item, dict) else item
+    return found if isinstance(found, str) else ''
+
+
+def _first_name(value: Any, path: str) -> str:
+    """The name at the front of a path: an item's may contain dots, and the longest that fits is meant."""
+    items = map(_item_name, value) if isinstance(value, list) else ()
+    return max([path.partition('.')[0], *(name for name in items if name and f'{path}.'.startswith(f'{name}.'))], key=len)
+
+
 def _below(value: Any, name: str, path: str) -> Any:
     if isinstance(value, dict) and name in value:
         return value[name]
     if isinstance(value, list):
         for item in value:
-            if item == name or isinstance(item, dict) and name in (item.get('label'), item.get('name')):
+            if _item_name(item) == name:
                 return item
-        if name.isdigit() and int(name) < len(value):
+        if name.isascii() and name.isdigit() and int(name) < len(value):
             return value[int(name)]
     raise KeyError(path)
 

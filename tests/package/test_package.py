@@ -143,6 +143,28 @@ class Package(unittest.TestCase):
         with self.assertRaises(KeyError):
             other['policies.frs.params']
 
+    def test_paths_lead_where_those_of_the_program_do(self):
+        clients = [{'name': name, 'kernels': [{'name': kernel, 'block_tasks': 8, 'block': [1], 'time': time}]}
+                   for name, kernel, time in (('conv', '1', '1 ms'), ('conv.1', 'k.2', '2 ms'), ('conv.1.1', 'k', '3 ms'))]
+        experiment = self.experiment(workload={'kind': 'workload', 'version': 1, 'name': 'dots', 'clients': clients}, sweep={'seed': [1, 2]},
+                                     policies=['fcfs', {'name': 'rr', 'label': 'short', 'params': {'quantum': '1 ms'}},
+                                               {'name': 'rr', 'params': {'quantum': '2 ms'}}])
+        for path, value in (('workload.clients.conv.kernels.1.time', '1 ms'), ('workload.clients.conv.1.kernels.k.2.time', '2 ms'),
+                            ('workload.clients.conv.1.1.kernels.k.time', '3 ms'), ('workload.clients.1.kernels.0.time', '2 ms'),
+                            ('policies.short.params.quantum', '1 ms'), ('policies.rr.params.quantum', '2 ms')):
+            self.assertEqual(experiment[path], value, path)
+            changed = experiment.copy()
+            changed[path] = '7 ms'
+            self.assertEqual(changed[path], '7 ms', path)
+        self.assertEqual(experiment['workload.clients.conv.1.name'], 'conv.1')
+        self.assertEqual(experiment['workload.clients.conv.1.1']['name'], 'conv.1.1')
+        experiment['sweep'] = {'policies.rr.params.quantum': ['1 ms', '2 ms']}
+        self.assertEqual(experiment['sweep.policies.rr.params.quantum'], ['1 ms', '2 ms'])
+        for path in ('workload.clients.conv.2', 'workload.clients.7', 'workload.clients.²', 'workload..name', 'name.x', 'policies.rr.'):
+            with self.assertRaises(KeyError) as caught:
+                experiment[path]
+            self.assertEqual(caught.exception.args, (path,))
+
     def test_files_are_read_again_whenever_they_are_used(self):
         files = {name: self.folder / f'{name}.yaml' for name in ('experiment', 'workload')}
         files['workload'].write_text(json.dumps(SMALL['workload']))
