@@ -107,10 +107,8 @@ class Result:
         return table
 
     @cached_property
-    def clients(self) -> DataFrame:
-        table = self._table('clients')
-        assert table is not None
-        return table
+    def clients(self) -> DataFrame | None:
+        return self._table('clients')
 
     @cached_property
     def services(self) -> DataFrame | None:

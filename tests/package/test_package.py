@@ -128,7 +128,12 @@ class Package(unittest.TestCase):
     def test_a_study_is_read(self):
         subprocess.run([PROGRAM, 'run', 'bounds/schedulability', '--set', 'sets=5', '--out', self.folder / 'study'], check=True,
                        capture_output=True, cwd=ROOT)
-        self.assertGreater(len(gangway.read(self.folder / 'study').summary), 3)
+        study = gangway.read(self.folder / 'study')
+        self.assertGreater(len(study.summary), 3)
+        for table in ('clients', 'services', 'replications', 'service_replications', 'jobs', 'published'):
+            self.assertIsNone(getattr(study, table), table)
+        with self.assertRaises(gangway.InputError):
+            study.timeline()
 
     def test_values_are_read_and_changed_by_path(self):
         experiment = gangway.Experiment('frs/fig4')
