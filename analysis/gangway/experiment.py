@@ -115,7 +115,7 @@ class Experiment:
 
         out: the result folder, as `gangway run --out` fills it, byte for byte; None leaves nothing on disk.
         world: of gangway.worlds(). jobs: threads (default: one for each core). force: replace other results in the folder.
-        trace: keep timelines. progress: True, False, or None (on terminals and in notebooks).
+        trace: keep timelines, in the result folder. progress: True, False, or None (on terminals and in notebooks).
         After Ctrl-C or a RunError, finished results stay in the folder, and the same call, without force, continues.
         InputError; RunError (its `result` has what was finished)."""
         policy.take_changes()
@@ -126,6 +126,9 @@ class Experiment:
             raise InputError(f"run: key 'world': found {world!r}, expected a name", 'run', None, 'world', repr(world), 'a name')
         if out is not None and not os.fspath(out):
             raise InputError("run: key 'out': found nothing, expected a folder, or None", 'run', None, 'out', 'nothing', 'a folder, or None')
+        if trace and out is None:
+            raise InputError("run: key 'trace': found True without a folder, expected out=FOLDER, where timelines are kept", 'run', None, 'trace',
+                             'True without a folder', 'out=FOLDER, where timelines are kept')
         if out is not None:
             return self._run(experiment, Path(out), False, world, jobs, force, trace, progress)
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:

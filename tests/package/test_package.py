@@ -357,6 +357,7 @@ class WrongInput(unittest.TestCase):
         self.refused(lambda: experiment.run(world='moon'), 'moon')
         self.refused(lambda: experiment.run(world=5), '5')
         self.refused(lambda: experiment.run(out=''), 'out')
+        self.refused(lambda: experiment.run(trace=True), 'trace', 'out=FOLDER')
         self.refused(lambda: gangway.bound('/nowhere'), '/nowhere')
         self.refused(lambda: gangway.bound({'x': 1}), 'kind')
         self.refused(lambda: gangway.Experiment({'kind': 'experiment', 'x': {1, 2}}).read())
