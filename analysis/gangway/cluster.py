@@ -90,11 +90,14 @@ def _sweep(core: _core.Experiment, client: Client, out: Path, force: bool, progr
         try:
             for future in futures:
                 try:
-                    part, seconds = future.result()
+                    played = future.result()
+                    if isinstance(played, InputError):
+                        raise played
                 except (InputError, KeyboardInterrupt):
                     raise
                 except Exception as error:  # of Dask: the worker was lost too often
                     raise RunError(f'sweep: a chunk could not be played: {type(error).__name__}: {" ".join(str(error).split())}') from error
+                part, seconds = played
                 joined.add(part, f'the chunk of {future.key}')
                 future.release()
                 before, left = left, _points(joined.missing())
@@ -164,16 +167,24 @@ def _process() -> str:
     return f'{_OWN} {os.getpid()}'
 
 
-def _play_with(sender: str, sweep: str, classes: bytes, text: str, folder: str, points: str) -> tuple[bytes, float]:
-    """Plays a chunk on a worker, with the policies of the process that sent it."""
-    import cloudpickle
+def _play_with(sender: str, sweep: str, classes: bytes, text: str, folder: str, points: str) -> tuple[bytes, float] | InputError:
+    """Plays a chunk on a worker, with the policies of the process that sent it. Returns a refusal: if raised, Dask would try again and log it
+    each time."""
     with _playing:
-        if sender != _process():
-            for name, (cls, ownership, version) in cloudpickle.loads(classes).items():
-                if _taken.get(name) != (cls, version, sweep):
-                    policy.define_again(name, cls, ownership, version)
-                    _taken[name] = cls, version, sweep
+        try:
+            if sender != _process():
+                _take(classes, sweep)
+        except InputError as error:
+            return error
         return _play(text, folder, points)
+
+
+def _take(classes: bytes, sweep: str) -> None:
+    import cloudpickle
+    for name, (cls, ownership, version) in cloudpickle.loads(classes).items():
+        if _taken.get(name) != (cls, version, sweep):
+            policy.define_again(name, cls, ownership, version)
+            _taken[name] = cls, version, sweep
 
 
 def _play(text: str, folder: str, points: str) -> tuple[bytes, float]:

@@ -126,8 +126,8 @@ def define_again(name: str, cls: type[Policy], ownership: bool, version: str) ->
     """Defines a class that came from another process, where it had this version; refuses it if it has another one here: modules that it
     uses are those that this process imported."""
     if version_of(cls) != version:
-        expected = ('the sender\'s: restart the workers (client.restart()), and after editing a module also this session; set a variable of a '
-                    'module in its file')
+        expected = ("that of this session: change a policy's modules in their files only, then restart the workers (client.restart()) and the "
+                    'session')
         raise InputError(f"sweep: key 'policies': found another version of policy {name!r} on a worker, expected {expected}", 'sweep', None,
                          'policies', f'another version of policy {name!r} on a worker', expected)
     _define(cls, name, ownership, version)

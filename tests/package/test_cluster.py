@@ -87,7 +87,7 @@ if __name__ == '__main__':
     experiment = gangway.Experiment('frs/fig4')
     experiment['policies'], experiment['published'] = ['mine'], []
     experiment['sweep'] = {'workload.arrivals.gap': {'from': '0.5 ms', 'to': '3 ms', 'step': '0.5 ms'}}
-    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=50) as client:
+    with Client(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=30) as client:
         say(client, 'first')
         rules.SIGN = -1
         say(client, 'set')
@@ -192,6 +192,7 @@ class Cluster(unittest.TestCase):
         self.assertEqual(done.stdout.splitlines(), ['first True', 'set policies True 1', 'back True', 'edited policies True 1', 'edited True',
                                                     'elsewhere policies True 1'], done.stderr)
         self.assertFalse((self.folder / 'module-set/summary.csv').exists())
+        self.assertNotIn('Compute Failed', done.stderr)
 
     def test_points_that_fail_are_told(self):
         # A kernel that does not fit: the last value of a sweep that begins well.
