@@ -250,22 +250,6 @@ std::string p_value(const std::optional<double>& p) {
   return *p < 0.0001 ? "<0.0001" : fmt::format("{:.4f}", *p);
 }
 
-std::string verdict(const MetricDifference& row, const Differences& differences) {
-  switch (row.finding) {
-    case Finding::significant:
-      return in_words(row, differences);
-    case Finding::not_significant:
-      return "may be chance";
-    case Finding::exact:
-      return in_words(row, differences) + ", in every replication";
-    case Finding::equal:
-      return "equal in every replication";
-    case Finding::untested:
-      return "not tested: " + row.reason;
-  }
-  return "";
-}
-
 void print_sides(const Differences& differences) {
   const auto print_one = [](const std::string& name, const ReplicatedFolder& side) {
     fmt::print("{}  {} ({}, {}{}, {} replication{})\n", name, side.folder.path, side.folder.experiment,
@@ -302,7 +286,7 @@ void print_rows(const Differences& differences) {
                row.policy, policy, row.client, client, title(row), amount(row, row.a.mean),
                amount(row, row.b.mean), amount(row, row.difference, true), interval,
                p_value(row.test ? std::optional(row.test->p) : std::nullopt), p_value(row.p_holm),
-               verdict(row, differences));
+               in_words(row, differences));
   }
   if (rows.size() > kMostRows) fmt::print("  ... {} more rows with --json\n", rows.size() - kMostRows);
   fmt::print("\n");

@@ -10,6 +10,7 @@
 #include "models/error.hpp"
 #include "models/nearest.hpp"
 #include "models/recording/file.hpp"
+#include "models/recording/summary.hpp"
 #include "workloads/recorded_forms.hpp"
 
 namespace gangway {
@@ -94,11 +95,10 @@ void sum_up(Recorded& recorded) {
 
 // The recorder slowed the program's jobs by as much as their medians say; less than half a percent is chance.
 void undo_slowing(Duration unrecorded, const Field& file, Recorded& recorded) {
-  std::vector<std::int64_t> lengths;
-  for (const recording::PlayedJob& job : recorded.program->jobs) lengths.push_back(job.length.ns);
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>((lengths.size() - 1) / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  const double ratio = static_cast<double>(unrecorded.ns) / static_cast<double>(*middle);
+  std::vector<Duration> lengths;
+  for (const recording::PlayedJob& job : recorded.program->jobs) lengths.push_back(job.length);
+  const Duration usual = recording::median_of(std::move(lengths));
+  const double ratio = static_cast<double>(unrecorded.ns) / static_cast<double>(usual.ns);
   if (ratio < 0.995)
     recorded.unrecorded = {scaled_nearest(recorded.job, ratio), file.node().origin(), file.path(), true};
 }

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from gangway import _core
 from gangway.changed_tables import changed_tables, note_on
 from gangway.errors import InputError
-from gangway.verdict import verdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,7 +97,7 @@ class Differences:
     @cached_property
     def rows(self) -> DataFrame:
         import pandas
-        table = pandas.json_normalize([row | {'words': verdict(row)} for row in self.told['rows']], sep='_')
+        table = pandas.json_normalize(self.told['rows'], sep='_')
         if len(table):
             table['client'] = table['client'].fillna('')
             numbers = [column for column in table.columns if column not in ('point', 'policy', 'client', 'metric', 'finding', 'words')]

@@ -92,7 +92,7 @@ std::vector<std::string> parse_metrics(const std::string& option, std::string_vi
 // Sentences for people: how samples were compared, and the findings.
 std::vector<std::string> conclusions(const Differences& differences);
 
-// "B is 2.4 % lower". For any finding except `untested`.
+// "B is 2.4 % lower", where that is more than chance; else "may be chance", "not tested: ..." and the like.
 std::string in_words(const MetricDifference& row, const Differences& differences);
 
 const char* name_of(Finding finding);  // significant, not significant, exact, equal, untested

@@ -58,16 +58,33 @@ std::string two_digits(double value) {
   return value < 99.5 ? fmt::format("{:.2g}", value) : fmt::format("{:.3g}", value);
 }
 
-}  // namespace
-
-std::string in_words(const MetricDifference& row, const Differences& differences) {
+// Of a difference that is none of chance.
+std::string direction(const MetricDifference& row, const Differences& differences) {
   const std::string who = differences.baseline.empty() ? "B" : row.policy;
-  if (row.finding == Finding::equal || !row.difference || *row.difference == 0) return "no difference";
+  if (!row.difference || *row.difference == 0) return "no difference";
   const char* const way = *row.difference > 0 ? "higher" : "lower";
   const auto relative = row.relative();
   const char* const bound = row.at_least ? "at least " : "";
   return relative ? fmt::format("{} is {}{} % {}", who, bound, two_digits(100 * std::abs(*relative)), way)
                   : fmt::format("{} is {}", who, way);
+}
+
+}  // namespace
+
+std::string in_words(const MetricDifference& row, const Differences& differences) {
+  switch (row.finding) {
+    case Finding::significant:
+      return direction(row, differences);
+    case Finding::not_significant:
+      return "may be chance";
+    case Finding::exact:
+      return direction(row, differences) + ", in every replication";
+    case Finding::equal:
+      return "equal in every replication";
+    case Finding::untested:
+      return "not tested: " + row.reason;
+  }
+  return "";
 }
 
 const char* name_of(Finding finding) {

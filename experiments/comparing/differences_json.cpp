@@ -45,7 +45,7 @@ Json json_row(const MetricDifference& row, const Differences& all) {
           {"p_holm", finite(row.p_holm)},
           {"at_least", row.at_least},
           {"finding", name_of(row.finding)},
-          {"words", row.finding == Finding::untested ? row.reason : in_words(row, all)}};
+          {"words", in_words(row, all)}};
 }
 
 }  // namespace

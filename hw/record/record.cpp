@@ -199,13 +199,6 @@ double change(Duration with, Duration without) {
          (static_cast<double>(with.ns) / static_cast<double>(std::max<std::int64_t>(without.ns, 1)) - 1);
 }
 
-// The lower of two.
-Duration median(std::vector<Duration> times) {
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>((times.size() - 1) / 2);
-  std::nth_element(times.begin(), middle, times.end());
-  return *middle;
-}
-
 // Why the jobs of the unrecorded run are no measure of the recorded ones; empty: they are one.
 std::string incomparable(const rec::Recording& r, const live::JobsAlone& alone) {
   if (alone.refused != 0 || alone.status != 0) return "the program failed";
@@ -225,7 +218,7 @@ void measure_unrecorded(rec::Recording& r, const RecordSettings& settings) {
   if (const std::string why = incomparable(r, alone); !why.empty())
     return to_stderr("overhead  of jobs: unknown, because in the run without recording {}\n", why);
   alone.jobs.erase(alone.jobs.begin(), alone.jobs.begin() + r.about.skip);
-  r.about.unrecorded = median(alone.jobs);
+  r.about.unrecorded = rec::median_of(alone.jobs);
   const Duration recorded = rec::summarise(r).median;
   to_stderr("overhead  median job: {} recorded, {} alone ({:+.1f} %)\n", to_text(rounded(recorded)),
             to_text(rounded(r.about.unrecorded)), change(recorded, r.about.unrecorded));

@@ -225,6 +225,8 @@ std::int64_t count_of(const auto& rows) { return static_cast<std::int64_t>(rows.
 
 }  // namespace
 
+Duration median_of(std::vector<Duration> times) { return percentile(std::move(times), 0.5); }
+
 Summary summarise(const Recording& r) {
   Summary out;
   out.submissions = static_cast<std::int64_t>(r.works.size());

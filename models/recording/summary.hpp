@@ -52,6 +52,9 @@ struct Summary {
 
 Summary summarise(const Recording& recording);
 
+// The lower of two. 0 if there are none.
+Duration median_of(std::vector<Duration> times);
+
 // Text for a terminal.
 std::string to_text(const Recording& recording, const Summary& summary);
 

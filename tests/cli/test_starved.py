@@ -155,9 +155,9 @@ class Starved(ProgramTest):
                                      ("miss", "at most", "unfinished jobs of long|short")])
         got = json.loads(self.gangway("compare", "a", "--baseline", "rr", "--json").stdout)
         of_piv = {row["metric"]: (row["finding"], row["words"]) for row in got["rows"] if row["policy"] == "piv"}
-        self.assertEqual(of_piv["antt"], ("untested", "a lower bound in 5 of 5 replications of rr"))
-        self.assertEqual(of_piv["stp"], ("untested", "an upper bound in 5 of 5 replications of rr"))
-        self.assertEqual(of_piv["dntt"], ("untested", "open because of unfinished jobs in 5 of 5 replications of rr"))
+        self.assertEqual(of_piv["antt"], ("untested", "not tested: a lower bound in 5 of 5 replications of rr"))
+        self.assertEqual(of_piv["stp"], ("untested", "not tested: an upper bound in 5 of 5 replications of rr"))
+        self.assertEqual(of_piv["dntt"], ("untested", "not tested: open because of unfinished jobs in 5 of 5 replications of rr"))
         self.assertEqual(got["understated"], {"fcfs": ["short"], "piv": ["long"], "rr": ["long", "short"]})
         self.assertIn("piv: unfinished jobs of long make its averages bounds.", self.gangway("compare", "a", "--baseline", "rr").stdout)
 

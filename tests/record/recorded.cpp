@@ -178,7 +178,8 @@ int driver_call(const char* name, A... arguments) {
   return symbol != nullptr ? reinterpret_cast<int (*)(A...)>(symbol)(arguments...) : -1;
 }
 
-// Jobs that a gate sees: a memset, and a call that waits for it.
+// Jobs that a gate sees: a memset, and a call that waits for it. All take 4 ms, the first three (warm-up) 30
+// ms.
 void jobs_for_real(int count) {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
@@ -190,6 +191,7 @@ void jobs_for_real(int count) {
   driver_call("cuStreamCreate", &stream, static_cast<unsigned>(CU_STREAM_NON_BLOCKING));
   for (int job = 0; job < count; ++job) {
     driver_call("cuMemsetD32Async", words, 1u, std::size_t{256}, stream);
+    usleep(job < 3 ? 30'000 : 4'000);
     driver_call("cuStreamSynchronize", stream);
   }
 }

@@ -114,7 +114,8 @@ def joined(intervals):
 
 
 def middle(values):
-    return sorted(values)[int(0.5 * (len(values) - 1) + 0.5)] if values else 0
+    """The median, the lower of two."""
+    return sorted(values)[(len(values) - 1) // 2] if values else 0
 
 
 def differences(ours, theirs):

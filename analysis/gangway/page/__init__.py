@@ -21,7 +21,6 @@ from gangway.drawing import agreement, names, results, studies, style  # noqa: E
 from gangway.drawing.commands import compare as comparing  # noqa: E402
 from gangway.drawing.commands import figures as drawing  # noqa: E402
 from gangway.drawing.commands import report  # noqa: E402
-from gangway.verdict import verdict  # noqa: E402
 from gangway.whole_file import write_whole  # noqa: E402
 
 _MOST_ROWS = 2000      # of a table; the file has the rest
@@ -230,7 +229,7 @@ def _difference(row):
     return [row['policy'], row['client'] or '', re.sub(r'_ns(?=_|$)', '', row['metric']) + (' (ms)' if in_ns else ''),
             *map(shown, (row['a']['mean'], row['b']['mean'], row['difference'])),
             '-' if row['low'] is None else f"{shown(row['low'])} to {shown(row['high'])}",
-            probability(row['p']), probability(row['p_holm']), row['finding'], verdict(row)]
+            probability(row['p']), probability(row['p_holm']), row['finding'], row['words']]
 
 
 def _pair_of_one_world(folders, both):
