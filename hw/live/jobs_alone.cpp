@@ -69,6 +69,7 @@ JobsAlone run_alone(const std::vector<std::string>& command, const std::string& 
   }
   out.status = ends.get();
   daemon.turn(Duration{0});  // a client that has just left
+  notes.look();
   out.jobs = notes.take();
   return out;
 }
