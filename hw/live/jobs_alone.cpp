@@ -8,6 +8,7 @@
 #include "hw/live/exec.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "hw/program.hpp"
+#include "hw/scratch_folder.hpp"
 
 namespace gangway::live {
 namespace {
@@ -52,7 +53,7 @@ std::shared_ptr<Policy> nobody_decides() {
 
 JobsAlone run_alone(const std::vector<std::string>& command, const std::string& rule) {
   lookalike_library();  // to throw before anything runs
-  const RunFolder folder;
+  const ScratchFolder folder(own_folder() + "/run.");
   DaemonSettings settings;
   settings.socket = folder.path() + "/socket";
   settings.out = nullptr;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "hw/live/live_run.hpp"
+#include "hw/live/runtime_folder.hpp"
 
 namespace gangway::live {
 
@@ -16,7 +17,11 @@ std::shared_ptr<Policy> LiveSession::between_runs() const {
 }
 
 LiveSession::LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing)
-    : moves_memory_(memory.managed), most_memory_(memory.most), gpus_(gpus), placing_(placing) {
+    : folder_(own_folder() + "/run."),
+      moves_memory_(memory.managed),
+      most_memory_(memory.most),
+      gpus_(gpus),
+      placing_(placing) {
   DaemonSettings settings;
   settings.gpus = gpus;
   settings.memory = memory;

@@ -14,8 +14,8 @@
 #include "hw/live/live_programs.hpp"
 #include "hw/live/live_releases.hpp"
 #include "hw/live/live_trace.hpp"
-#include "hw/live/runtime_folder.hpp"
 #include "hw/mps_daemon.hpp"
+#include "hw/scratch_folder.hpp"
 #include "models/world.hpp"
 
 namespace gangway::live {
@@ -93,7 +93,7 @@ class LiveSession : public Watcher {
   [[noreturn]] void fail(const std::string& name, const LivePrograms::End& end, const std::string& when);
   void turn();
 
-  const RunFolder folder_;
+  const ScratchFolder folder_;
   const bool moves_memory_;
   const std::uint64_t most_memory_;
   const std::vector<GpuFacts> gpus_;

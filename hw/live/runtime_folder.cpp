@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 
 #include "models/error.hpp"
 
@@ -45,15 +44,6 @@ std::string own_folder() {
   if (mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) throw RunError(path + ": " + std::strerror(errno));
   if (!is_own(path)) throw RunError(not_own(path));
   return path;
-}
-
-RunFolder::RunFolder() : path_(own_folder() + "/run.XXXXXX") {
-  if (mkdtemp(path_.data()) == nullptr) throw RunError(path_ + ": no folder can be made");
-}
-
-RunFolder::~RunFolder() {
-  std::error_code failed;
-  std::filesystem::remove_all(path_, failed);
 }
 
 std::string default_socket(unsigned gpu) {

@@ -8,18 +8,6 @@ namespace gangway::live {
 // $XDG_RUNTIME_DIR/gangway, else /tmp/gangway-UID, created if missing. RunError if it belongs to another
 // user.
 std::string own_folder();
-// A new folder in it, gone with this object. RunError if it cannot be made.
-class RunFolder {
- public:
-  RunFolder();
-  ~RunFolder();
-  RunFolder(const RunFolder&) = delete;
-  RunFolder& operator=(const RunFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 // Its path; and what is wrong with it, empty if it is usable or can be created. They create nothing.
 std::string own_folder_path();
 std::string own_folder_problem();

@@ -21,6 +21,7 @@
 #include "hw/program.hpp"
 #include "hw/record/assemble.hpp"
 #include "hw/record/graph_nodes.hpp"
+#include "hw/scratch_folder.hpp"
 #include "models/error.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/summary.hpp"
@@ -75,26 +76,15 @@ class EndsLater {
   std::array<struct sigaction, kSignals.size()> before_{};
 };
 
-// Spools of one run of the program; gone with this object.
-class SpoolFolder {
- public:
-  explicit SpoolFolder(const std::string& out) {
-    const fs::path file = fs::absolute(out);
-    name_ = (file.parent_path() / ("." + file.filename().string() + ".spool-XXXXXX")).string();
-    if (mkdtemp(name_.data()) == nullptr)
-      throw RunError(fmt::format("cannot write beside {}: {}", out, std::strerror(errno)));
+// For the spools of one run of the program.
+ScratchFolder spool_folder(const std::string& out) {
+  const fs::path file = fs::absolute(out);
+  try {
+    return ScratchFolder((file.parent_path() / ("." + file.filename().string() + ".spool-")).string());
+  } catch (const RunError& error) {
+    throw RunError(fmt::format("cannot write beside {}: {}", out, error.what()));
   }
-  ~SpoolFolder() {
-    std::error_code ignored;
-    fs::remove_all(name_, ignored);
-  }
-  SpoolFolder(const SpoolFolder&) = delete;
-  SpoolFolder& operator=(const SpoolFolder&) = delete;
-  const std::string& name() const { return name_; }
-
- private:
-  std::string name_;
-};
+}
 
 // Set as long as this object lives.
 class Variable {
@@ -122,8 +112,8 @@ Run run(const std::vector<std::string>& command) {
 }
 
 Run run_recorded(const RecordSettings& settings, const std::string& library, const std::string& cupti,
-                 const SpoolFolder& folder, const char* extent) {
-  const Variable spools(kFolder, folder.name()), which(kCupti, cupti), how(kExtent, extent),
+                 const ScratchFolder& folder, const char* extent) {
+  const Variable spools(kFolder, folder.path()), which(kCupti, cupti), how(kExtent, extent),
       injection(kInjection, library), nvtx(kNvtxInjection, library);
   return run(settings.command);
 }
@@ -230,9 +220,9 @@ void second_pass(rec::Recording& r, const RecordSettings& settings, const std::s
   if (r.graphs.empty())
     return say("the program launched no graphs, so no second run is needed for their nodes");
   say("second run, for the nodes of graphs");
-  const SpoolFolder folder(settings.out);
+  const ScratchFolder folder = spool_folder(settings.out);
   const Run second = run_recorded(settings, library, cupti, folder, kGraphNodes);
-  const std::size_t without = add_nodes(r, read_spools(folder.name()));
+  const std::size_t without = add_nodes(r, read_spools(folder.path()));
   if (second.status != 0)
     r.about.trouble = "the second run, for the nodes of graphs, failed";
   else if (without > 0)
@@ -282,10 +272,10 @@ int record(const RecordSettings& settings) {
   rec::Recording r;
   Run first;
   {
-    const SpoolFolder folder(settings.out);
+    const ScratchFolder folder = spool_folder(settings.out);
     first = run_recorded(settings, library, cupti, folder, kEverything);
     if (first.refused != 0) return first.refused;
-    r = assemble(read_spools(folder.name()));
+    r = assemble(read_spools(folder.path()));
   }
   describe(r, settings, first);
   if (r.processes.empty())

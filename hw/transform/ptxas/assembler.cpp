@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "hw/program.hpp"
+#include "hw/scratch_folder.hpp"
 #include "hw/transform/ptxas/captured_program.hpp"
-#include "hw/transform/ptxas/temporary_folder.hpp"
 #include "models/error.hpp"
 
 namespace gangway::transform {
@@ -97,7 +97,7 @@ std::optional<Assembler> find_assembler() {
 
 Assembled assemble(const Assembler& assembler, std::string_view ptx, Architecture architecture,
                    const std::vector<std::string>& options, const std::atomic<bool>* interrupted) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const std::string in = folder.path() + "/module.ptx", out = folder.path() + "/module.cubin";
   std::ofstream(in, std::ios::binary) << ptx;
   std::vector<std::string> command{assembler.program, "-arch=" + architecture.name(), in, "-o", out};

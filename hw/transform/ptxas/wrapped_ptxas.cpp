@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "hw/program.hpp"
+#include "hw/scratch_folder.hpp"
 #include "hw/transform/images/forms_note.hpp"
 #include "hw/transform/ptxas/assembler.hpp"
 #include "hw/transform/ptxas/captured_program.hpp"
 #include "hw/transform/ptxas/ptxas_call.hpp"
-#include "hw/transform/ptxas/temporary_folder.hpp"
 #include "hw/transform/rewrite.hpp"
 #include "models/error.hpp"
 
@@ -80,7 +80,7 @@ int wrapped_ptxas(const std::vector<std::string>& arguments, const std::atomic<b
   const PtxasCall call = read_ptxas_call(arguments);
   if (!call.whole || call.inputs.empty()) return call_as_it_is(real->program, arguments);
   {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     std::vector<std::string> command{real->program}, replaced = call.arguments;
     const std::vector<Replaced> files = rewrite_inputs(call, folder.path(), replaced);
     if (!files.empty()) {
