@@ -60,7 +60,9 @@ void RecordedMachines::see(const Point& point) {
       if (client.recorded) {
         ++recorded;
         if (client.recorded->beside) taken_beside_.insert(client.name);
-        if (client.recorded->unrecorded) unrecorded_.insert(of_unrecorded(client));
+        if (const auto& alone = client.recorded->unrecorded;
+            alone && (alone->of_recording || client.recorded->host_scale != 1))
+          unrecorded_.insert(of_unrecorded(client));
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }

@@ -70,6 +70,8 @@ class Unrecorded(unittest.TestCase):
         self.assertRegex(self.notes, r"A: its host's times are scaled by 0\.\d+, so that a job takes 6\.\d+ ms alone, as unrecorded")
         self.assertAlmostEqual(self.played("{file: a.rec, alone: 5 ms}") / 5e6, 1, delta=0.001)
         self.assertAlmostEqual(self.played("{file: a.rec, scale: {host: 1}}") / self.mean, 1, delta=0.001)
+        self.assertAlmostEqual(self.played(f"{{file: a.rec, alone: {round(self.mean)} ns}}") / self.mean, 1, delta=0.001)
+        self.assertNotIn("unrecorded", self.notes)  # the scale is 1
         self.slowed(1.004)  # chance
         self.assertAlmostEqual(self.played("a.rec") / self.mean, 1, delta=0.001)
 
