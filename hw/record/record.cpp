@@ -286,9 +286,11 @@ int record(const RecordSettings& settings) {
                        ? fmt::format("{} submitted nothing to a GPU: nothing is recorded (it {})", program,
                                      how_it_ended(r.about))
                        : r.about.trouble);
-  if (settings.graph_nodes && arrived == 0) second_pass(r, settings, library, cupti);
+  // Whoever ended it does not want it run again.
+  const bool again = arrived == 0 && !WIFSIGNALED(first.status);
+  if (settings.graph_nodes && again) second_pass(r, settings, library, cupti);
   cut_jobs(r, settings.jobs);
-  if (settings.overhead && arrived == 0) measure_unrecorded(r, settings);
+  if (settings.overhead && again) measure_unrecorded(r, settings);
   write_recording(r, settings.out, settings.replace);
 
   report_problems(r);

@@ -194,6 +194,19 @@ class Record(WithFolder):
                 self.assertIn(f"overhead  of jobs: unknown, because in the run without recording {why}\n", result.stderr)
                 self.assertEqual(json.loads(run("list", self.file, "--json").stdout)["job_unrecorded_ns"], 0)
 
+    def test_an_interrupted_program_is_not_run_again(self):
+        command = ["record", "--out", self.file, "--cupti", CUPTI, "--overhead", "--graph-nodes", "--", RECORDED, "wait"]
+        with subprocess.Popen([GANGWAY, *map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              env=os.environ | {"LD_LIBRARY_PATH": STANDIN}) as process:
+            self.assertEqual([process.stdout.readline() for _ in range(2)], ["output of the program\n", "ready\n"])
+            process.send_signal(signal.SIGTERM)
+            try:
+                stdout, stderr = process.communicate(timeout=20)
+            finally:
+                process.kill()
+        self.assertEqual((stdout, process.returncode), ("", -signal.SIGTERM), stderr)
+        self.assertEqual(len(self.read().jobs), 5)
+
     def test_cupti_is_missing_or_taken(self):
         line = self.line_of(run("record", "--out", self.file, "--cupti", self.folder / "libcupti.so", "--", RECORDED), 1)
         self.assertIn("CUPTI cannot be loaded", line)
