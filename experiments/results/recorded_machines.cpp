@@ -38,7 +38,7 @@ std::string of_unrecorded(const Client& client) {
                    "played as recorded",
                    client.name, time)
              : fmt::format(
-                   "{}: its host's times are scaled by {:.2f}, so that a job takes {} alone, as "
+                   "{}: its host's times are scaled by {:.2f}, so that jobs take {} alone on the average, as "
                    "unrecorded",
                    client.name, recorded.host_scale, time);
 }

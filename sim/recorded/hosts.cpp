@@ -310,11 +310,14 @@ bool RecordedWorld::has_room(const RecordedClient& client, const HostThread& thr
 void RecordedWorld::submit(RecordedClient& client, HostThread& thread) {
   const recording::PlayedProgram& program = *client.recorded->program;
   const JobId job = thread.between ? JobId{client.run.id(), UINT32_MAX} : thread.job;
+  const Duration own = program.steps[thread.step].own;
+  const double scale = client.recorded->host_scale;
   if (moves_states_) states_.used(client.run.id());
   for (Index w = program.steps[thread.step].first_work; w < program.steps[thread.step + 1].first_work; ++w) {
     const recording::PlayedWork& work = program.works[w];
     const std::uint32_t stream = streams_.stream_of(client.run.id(), work.stream);
-    streams_.put_work(stream, work, now_ + work.launch, job, now_);
+    const Duration within = std::min(work.launch, own);  // the host's: the call's own time until then
+    streams_.put_work(stream, work, now_ + (work.launch - within) + scaled(within, scale), job, now_);
     if (PlayedRun* open = open_job(client, job)) ++open->works;
     if (work.host_waits) thread.awaited.push_back(streams_.end_of(stream));
   }

@@ -242,14 +242,16 @@ class Client:
             return work.length
         return round_half_up(work.length * self.kernels_scale)
 
-    def _submitted(self, work, job):
-        stream, now, length = self.streams[work.stream], self.world.now, self._length(work)
+    def _submitted(self, step, work, job):
+        inside = min(work.launch, step.own)
+        due = self.world.now + work.launch - inside + self.host(inside)
+        stream, length = self.streams[work.stream], self._length(work)
         form = self.forms.get(work.shape) if work.kind == KERNEL and job else None
         if form and self.gate.slices:
-            return Sliced(stream, work, now, length, job, form)
+            return Sliced(stream, work, due, length, job, form)
         if form and self.gate.early and form.leaves_early:
-            return Submitted(stream, work, now, form.length(length), job, form)
-        return Submitted(stream, work, now, length, job)
+            return Submitted(stream, work, due, form.length(length), job, form)
+        return Submitted(stream, work, due, length, job)
 
     def holds(self, job):
         """Whether kernels of the job keep it from being over."""
@@ -269,7 +271,7 @@ class Client:
         """What a step does when it begins; returns what its host waits for."""
         for work in step.works:
             self._behind_null(work.stream)
-            entry = self._submitted(work, job)
+            entry = self._submitted(step, work, job)
             self.streams[work.stream].put(entry)
             if job:
                 job.works.append(entry)

@@ -11,8 +11,8 @@ class Sliced(Submitted):
 
     sliced = True
 
-    def __init__(self, stream, work, now, length, job, form):
-        super().__init__(stream, work, now, length, job, form)
+    def __init__(self, stream, work, due, length, job, form):
+        super().__init__(stream, work, due, length, job, form)
         self.done, self.stood, self.slicing = 0, None, False
         self.kernel = types.SimpleNamespace(tasks=form.blocks, fit=form.wave, declared=None,  # as policies see it
                                             priority=stream.client.priority)

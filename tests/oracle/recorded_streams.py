@@ -21,13 +21,13 @@ class Submitted(Entry):
 
     sliced = False
 
-    def __init__(self, stream, work, now, length, job, form=None):
+    def __init__(self, stream, work, due, length, job, form=None):
         super().__init__(stream)
         self.form, self.length = form, length
         self.rest = None       # of it, once it has left
         self.away = False      # it has left
         self.turn = 0          # of its ends that are planned the last one counts
-        self.work, self.due, self.job = work, now + work.launch, job
+        self.work, self.due, self.job = work, due, job
         self.begin = None      # when it may begin
         self.since = None      # it has run since then
         self.began = None      # it first ran

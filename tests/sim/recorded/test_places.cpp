@@ -49,6 +49,22 @@ TEST_CASE("scaled jobs of several threads are each measured alone", "[recorded]"
   CHECK(alone->job == Duration{178});
 }
 
+TEST_CASE("a launch is the host's time while its call lasts", "[recorded]") {
+  const auto alone = [](std::int64_t launch, double scale) {
+    MadeRecording m;
+    const auto a = m.stream();
+    m.kernel(a, 0, launch, 100);  // the call takes 5
+    m.wait(OrderKind::stream, a, 20, launch + 80);
+    RecordedScenario s;
+    s.client("A", m.r);
+    s.recorded(0).host_scale = scale;
+    return measured_alone(s.clients[0], s.device)->job;
+  };
+  CHECK(alone(10, 2) == Duration{5 * 2 + 5 + 100});
+  CHECK(alone(10, 0.2) == Duration{1 + 5 + 100});
+  CHECK(alone(3, 2) == Duration{3 * 2 + 100});
+}
+
 TEST_CASE("a time alone scales the host's times, so that jobs take it", "[recorded]") {
   // A job whose second kernel begins as soon as it can, 2 behind the first, and one with 294 of the host
   // between.
