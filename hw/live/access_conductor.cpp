@@ -37,6 +37,7 @@ class AccessConductor : public Conductor {
     bool busy = false;   // as of the last look
     Time looked_after;   // its helper was asked
     bool fresh = false;  // the policy has said nothing of its access
+    bool waits = false;  // the policy knows that it waits, denied
   };
   struct Request {
     ClientId client;
@@ -69,6 +70,7 @@ class AccessConductor : public Conductor {
       if (clients_seen_[c].sample) look_at_sample(client);
       if (client.closing) look_at_closing(client);
       if (client.allowed == kIntercepted) hear_requests(client);
+      hear_of_waiting(client);
     }
   }
 
@@ -110,6 +112,7 @@ class AccessConductor : public Conductor {
     tell(Activity{id, standing.submissions != seen.submissions, standing.waiting, seen.use});
     seen.submissions = standing.submissions;
     seen.use = {};
+    seen.waits = standing.waiting;
   }
 
   // --- Use of the device: the time with work on it, shared equally among the clients that have some
@@ -170,6 +173,11 @@ class AccessConductor : public Conductor {
   }
 
   // --- Interception: a submission waits for a number, and the policy admits numbers in their order
+
+  void hear_of_waiting(const Client& client) {
+    const bool waits = client.allowed == 0 && client.seen.waiting;
+    if (!std::exchange(seen_of(client.id).waits, waits) && waits) tell(Activity{client.id, false, true, {}});
+  }
 
   void hear_requests(const Client& client) {
     Seen& seen = seen_of(client.id);

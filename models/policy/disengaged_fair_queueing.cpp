@@ -62,14 +62,15 @@ class DisengagedFairQueueing : public AccessPolicy {
 
   struct Account {
     std::int64_t channels = 1;
-    bool used = false, pending = false;  // in the last free run; at its end
+    bool used = false, pending = false;  // in the last free run; once drained
     bool outstanding = false;            // at its end
-    bool denied = false;                 // the last free run
-    bool low = false;                    // it asked for less in it than it could have had
-    double size = 0;                     // mean length of its requests, as sampled last
-    double demand = 1;                   // the share of its time with the device to itself that it uses it
-    double usage = 0;                    // of the device, in the last free run
-    double virtual_time = 0;             // ns
+    Time drained = Time::max();
+    bool denied = false;      // the last free run
+    bool low = false;         // it asked for less in it than it could have had
+    double size = 0;          // mean length of its requests, as sampled last
+    double demand = 1;        // the share of its time with the device to itself that it uses it
+    double usage = 0;         // of the device, in the last free run
+    double virtual_time = 0;  // ns
 
     // It has used the free run, or waits since before it; who waits since then has just come.
     bool active() const { return used || (pending && denied); }
@@ -112,7 +113,7 @@ class DisengagedFairQueueing : public AccessPolicy {
   std::size_t sampled_ = 0;  // clients in this engagement
 };
 
-void DisengagedFairQueueing::heard(Time, const Fact& fact) {
+void DisengagedFairQueueing::heard(Time now, const Fact& fact) {
   if (const auto* opens = std::get_if<Opens>(&fact)) {
     if (opens->client.index >= accounts_.size()) accounts_.resize(opens->client.index + 1);
     of(opens->client) = {};
@@ -127,12 +128,13 @@ void DisengagedFairQueueing::heard(Time, const Fact& fact) {
     timer_due_ = timer_ == timer->timer;
   } else if (const auto* drained = std::get_if<Drained>(&fact)) {
     of(drained->client).outstanding = drained->overrun > Duration{};
+    of(drained->client).drained = now;
     std::erase(draining_, drained->client);
   } else if (const auto* sampled = std::get_if<Sampled>(&fact)) {
     heard_sampled(*sampled);
   } else if (const auto* activity = std::get_if<Activity>(&fact)) {
     Account& account = of(activity->client);
-    account.pending = activity->pending;
+    if (account.drained == now) account.pending = activity->pending;  // later ones have just come
     if (phase_ != Phase::draining) return;
     account.used = account.used || activity->used;
     account.usage += static_cast<double>(activity->usage.ns);

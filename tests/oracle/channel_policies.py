@@ -153,6 +153,7 @@ class Known:
         self.virtual, self.mixed = virtual, mixed
         self.used = self.pending = self.low = self.denied = False   # denied: the free run
         self.size = self.demand = self.device_usage = self.overrun = 0
+        self.drained = None
 
 
 class DisengagedFairQueueing(Access):
@@ -184,7 +185,11 @@ class DisengagedFairQueueing(Access):
         for fact in of.get("Activity", []):
             known = self.known.get(fact.client)
             if known:
-                used, known.pending, usage = fact.values
+                used, pending, usage = fact.values
+                if any(drained.client == fact.client for drained in of.get("Drained", [])):
+                    known.drained = self.model.now
+                if known.drained == self.model.now:
+                    known.pending = pending
                 if self.phase in ("free run", "draining"):
                     known.used |= used
                     known.device_usage += usage

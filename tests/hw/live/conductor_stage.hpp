@@ -92,6 +92,10 @@ struct Stage {
       : conductor(Conductor::make(policy, policy_of(policy, parameters), settings, steps)) {
     conductor->begin({});
   }
+  explicit Stage(std::unique_ptr<Policy> policy)
+      : conductor(Conductor::make("its own", std::move(policy), {}, steps)) {
+    conductor->begin({});
+  }
   FakeClient& open(std::int32_t priority = 0, std::uint32_t program = 0) {
     clients.push_back(std::make_unique<FakeClient>());
     clients.back()->id = *conductor->opens(now, *clients.back(), {priority, program});

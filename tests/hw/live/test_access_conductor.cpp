@@ -1,4 +1,6 @@
 // Policies that open and close the gates of whole clients: schedules worked out by hand.
+#include <fmt/format.h>
+
 #include "tests/catch.hpp"
 #include "tests/hw/live/conductor_stage.hpp"
 
@@ -199,6 +201,45 @@ TEST_CASE("The device's time is divided among those that have work on it", "[liv
     stage.at(stage.now + 100_us);
   }
   CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+}
+
+TEST_CASE("A policy hears of each wait of a client that it denies access", "[live]") {
+  struct Denying : Policy {
+    explicit Denying(std::vector<std::string>& heard) : told(heard) {}
+    Capabilities needs() const override { return {Capability::access}; }
+    void note(Time now, const Fact& fact, const View&) override {
+      denies = denies || std::holds_alternative<Opens>(fact);
+      if (const auto* activity = std::get_if<Activity>(&fact))
+        told.push_back(fmt::format("{}{}{}", now.ns / 1'000'000, activity->used ? " used" : "",
+                                   activity->pending ? " pending" : ""));
+    }
+    void decide(Time now, const View&, Orders& orders) override {
+      if (std::exchange(denies, false)) {
+        orders.access(ClientId{0}, Access::deny);
+        orders.drain(ClientId{0});
+        orders.wake_at(ms(6));
+      } else if (now == ms(6)) {
+        orders.access(ClientId{0}, Access::direct);
+      }
+    }
+    bool denies = false;
+    std::vector<std::string>& told;
+  };
+  std::vector<std::string> told;
+  Stage stage(std::make_unique<Denying>(told));
+  FakeClient& a = stage.open();
+  stage.at(ms(0));
+  a.standing.waiting = true;
+  stage.at(ms(2));
+  stage.at(ms(3));
+  a.standing.waiting = false;  // who waited was interrupted
+  stage.at(ms(4));
+  a.standing.waiting = true;
+  stage.at(ms(5));
+  stage.at(ms(6));
+  CHECK(a.permitted == kUnlimited);
+  stage.at(ms(7));
+  CHECK(told == std::vector<std::string>{"0", "2 pending", "5 pending"});
 }
 
 TEST_CASE("A submission in progress is waited for before the next gate opens", "[live]") {

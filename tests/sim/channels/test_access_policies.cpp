@@ -139,6 +139,16 @@ TEST_CASE("disengaged fair queueing: one that asks for little does not hold the 
   CHECK(held[0] < 60'000'000);
 }
 
+TEST_CASE("disengaged fair queueing: who comes while others drain has not been waiting") {
+  // The first free run ends at 200, while A's second request, 160-310, is on the device. B, whose only one
+  // was 150-160, comes again at 250. It did not ask for more than it got until 200, so A is not denied.
+  const Scenario scenario = in_turn({looping("A", 150), looping("B", 10, 90)}, 500);
+  const Played played =
+      play(scenario,
+           "{name: disengaged-fair-queueing, params: {sampling: 100 us, free_run: 1, statistics: vendor}}");
+  CHECK(accesses(played, scenario) == Lines{"200 A deny", "200 B deny", "310 A direct", "310 B direct"});
+}
+
 TEST_CASE("disengaged fair queueing: where nobody waits nobody is denied") {
   // Both use less than half of the device, and A more than B.
   const Scenario scenario = in_turn({looping("A", 40, 60), looping("B", 10, 90)}, 100'000);
