@@ -175,8 +175,9 @@ class AccessConductor : public Conductor {
   // --- Interception: a submission waits for a number, and the policy admits numbers in their order
 
   void hear_of_waiting(const Client& client) {
-    const bool waits = client.allowed == 0 && client.seen.waiting;
-    if (!std::exchange(seen_of(client.id).waits, waits) && waits) tell(Activity{client.id, false, true, {}});
+    Seen& seen = seen_of(client.id);
+    const bool waits = client.allowed == 0 && client.seen.waiting && !seen.fresh;
+    if (!std::exchange(seen.waits, waits) && waits) tell(Activity{client.id, false, true, {}});
   }
 
   void hear_requests(const Client& client) {

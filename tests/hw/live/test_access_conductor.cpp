@@ -209,6 +209,8 @@ TEST_CASE("A policy hears of each wait of a client that it denies access", "[liv
     Capabilities needs() const override { return {Capability::access}; }
     void note(Time now, const Fact& fact, const View&) override {
       denies = denies || std::holds_alternative<Opens>(fact);
+      opened = opened || denies;
+      CHECK(opened);
       if (const auto* activity = std::get_if<Activity>(&fact))
         told.push_back(fmt::format("{}{}{}", now.ns / 1'000'000, activity->used ? " used" : "",
                                    activity->pending ? " pending" : ""));
@@ -222,13 +224,16 @@ TEST_CASE("A policy hears of each wait of a client that it denies access", "[liv
         orders.access(ClientId{0}, Access::direct);
       }
     }
-    bool denies = false;
+    bool denies = false, opened = false;
     std::vector<std::string>& told;
   };
   std::vector<std::string> told;
   Stage stage(std::make_unique<Denying>(told));
   FakeClient& a = stage.open();
+  a.standing.waiting = true;  // a thread that another daemon held
   stage.at(ms(0));
+  a.standing.waiting = false;
+  stage.at(ms(1));
   a.standing.waiting = true;
   stage.at(ms(2));
   stage.at(ms(3));
@@ -239,7 +244,7 @@ TEST_CASE("A policy hears of each wait of a client that it denies access", "[liv
   stage.at(ms(6));
   CHECK(a.permitted == kUnlimited);
   stage.at(ms(7));
-  CHECK(told == std::vector<std::string>{"0", "2 pending", "5 pending"});
+  CHECK(told == std::vector<std::string>{"0 pending", "2 pending", "5 pending"});
 }
 
 TEST_CASE("A submission in progress is waited for before the next gate opens", "[live]") {
