@@ -12,6 +12,7 @@ GANGWAY = os.environ["GANGWAY"]
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")
 CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
 LIMIT = 120
+LOOK = 0.05  # seconds between looks at what the daemon says: each look is a process
 
 
 def kill_all(processes):

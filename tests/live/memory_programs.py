@@ -5,7 +5,7 @@ import struct
 import time
 import unittest
 
-from live_daemon import LIMIT, Daemon, finish
+from live_daemon import LIMIT, LOOK, Daemon, finish
 
 CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
 MIB = 1 << 20
@@ -48,7 +48,7 @@ class MemoryPrograms(unittest.TestCase):
         end = time.monotonic() + LIMIT
         while not condition():
             self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
+            time.sleep(LOOK)
 
     def all_end_well(self, daemon, programs, *texts):
         for program, text in zip(programs, texts):

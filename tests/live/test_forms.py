@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from live_daemon import GANGWAY, LIMIT, STANDIN, Daemon, finish
+from live_daemon import GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish
 
 CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
@@ -62,7 +62,7 @@ class FormsTest(unittest.TestCase):
         """The client's `command`, or a program, beside one that displaces it again and again: as often as it takes until it was displaced `least`
         times in all. What it prints, the same each time, and its last status, with the evictions of all."""
         command, evictions, before = command if program else (CLIENT, *command), 0, None
-        for _ in range(10):
+        for _ in range(30):
             result, seen = self.once_beside_urgent(daemon, command, priority, more)
             self.assertEqual(result[:2], before or result[:2], result[2])
             before, evictions = result[:2], evictions + seen["evictions"]
@@ -79,7 +79,7 @@ class FormsTest(unittest.TestCase):
         seen, limit = self.client(daemon, "program"), time.monotonic() + LIMIT
         while program.poll() is None and time.monotonic() < limit:
             seen = next((c for c in daemon.status()["clients"] if c["name"] == "program"), seen)
-            time.sleep(0.02)
+            time.sleep(LOOK)
         result = finish(program)
         open(done, "w").close()
         self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
@@ -107,7 +107,7 @@ class FormsTest(unittest.TestCase):
                 while restarts < 4 and program.poll() is None:
                     seen = [c for c in daemon.status()["clients"] if c["name"] == "program" and c["evictions"] > 3 * restarts]
                     if not seen:
-                        time.sleep(0.01)
+                        time.sleep(LOOK)
                         continue
                     daemon.process.send_signal(signal.SIGKILL)
                     daemon.process.communicate()
@@ -323,7 +323,7 @@ class Deaths(FormsTest):
         done = daemon.folder + "/done"
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
         rng = random.Random(3)
-        for _ in range(10):
+        for _ in range(30):
             victim = daemon.start(CLIENT, "riskiest", "100000", options=["--name", "victim"], **self.more)
             process = self.client(daemon, "victim")["process"]
             time.sleep(rng.uniform(0.1, 0.6))

@@ -10,7 +10,7 @@ import tempfile
 import time
 import unittest
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, finish
+from live_daemon import CLIENT, GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish
 from memory_programs import CLIENT as MEMORY_CLIENT, MIB, helpers
 
 UUID = ["GPU-67616e67-7761-7900-0000-%012x" % gpu for gpu in range(4)]
@@ -49,7 +49,7 @@ class GpuPrograms(unittest.TestCase):
         end = time.monotonic() + LIMIT
         while not condition():
             self.assertLess(time.monotonic(), end, what)
-            time.sleep(0.01)
+            time.sleep(LOOK)
 
     def all_end_well(self, programs, text="jobs many\n"):
         for program in programs:

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from live_daemon import CLIENT, LIMIT, STANDIN, Daemon, finish, native
+from live_daemon import CLIENT, LIMIT, LOOK, STANDIN, Daemon, finish, native
 
 POINTS = os.environ.get("GANGWAY_POINTS", "")  # folder of a look-alike that can die at named points
 
@@ -60,7 +60,7 @@ class Killed(unittest.TestCase):
                     clients = daemon.status()["clients"]
                     if clients and clients[0]["jobs"] > 3:
                         break
-                    time.sleep(0.02)
+                    time.sleep(LOOK)
                 for _ in range(5):
                     os.kill(clients[0]["process"], signal.SIGSTOP)
                     began = time.monotonic()

@@ -4,7 +4,7 @@ import random
 import time
 import unittest
 
-from live_daemon import LIMIT, STANDIN, finish
+from live_daemon import LIMIT, LOOK, STANDIN, finish
 from test_forms import CLIENT, FormsTest
 from test_slices import microkernels, pkm
 
@@ -25,7 +25,7 @@ class Refused(FormsTest):
         self.failed, limit = 0, time.monotonic() + LIMIT
         while program.poll() is None and time.monotonic() < limit:
             self.failed = max([self.failed] + [c["failed_launches"] for c in daemon.status()["clients"] if c["name"] == "program"])
-            time.sleep(0.02)
+            time.sleep(LOOK)
         result = finish(program)
         jobs = self.client(daemon, "urgent")["jobs"]
         while self.client(daemon, "urgent")["jobs"] < jobs + 3:

@@ -4,7 +4,7 @@ import signal
 import time
 import unittest
 
-from live_daemon import CLIENT, STANDIN, Daemon, finish
+from live_daemon import CLIENT, LOOK, STANDIN, Daemon, finish
 
 WHO = {"a": ["--priority", "0", "--weight", "1"], "b": ["--priority", "5", "--weight", "2"], "c": ["--priority", "2", "--group", "g"]}
 FACTS = ("priority", "weight", "group")
@@ -20,7 +20,7 @@ class Restart(unittest.TestCase):
             clients = {client["name"]: client for client in daemon.status()["clients"]}
             if set(clients) == set(WHO) and until(clients):
                 return clients
-            time.sleep(0.01)
+            time.sleep(LOOK)
         raise AssertionError(clients)
 
     def kill(self, daemon):

@@ -12,7 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
-from live_daemon import GANGWAY, LIMIT, STANDIN, finish
+from live_daemon import GANGWAY, LIMIT, LOOK, STANDIN, finish
 from test_forms import CLIENT, LONG, POINTS, FormsTest, tools
 from test_programs import JOBS, OF_SHOC, PROGRAMS, RUNTIME, USUAL
 
@@ -165,7 +165,7 @@ class Deaths(SlicesTest):
                 end = time.monotonic() + 20
                 while self.client(daemon, "urgent")["jobs"] < jobs + 5:
                     self.assertLess(time.monotonic(), end, "the urgent one waits for a stopped program")
-                    time.sleep(0.01)
+                    time.sleep(LOOK)
             os.kill(process, signal.SIGKILL)
             self.assertNotEqual(finish(victim)[0], 0)
         open(daemon.folder + "/done", "w").close()

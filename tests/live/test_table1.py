@@ -55,6 +55,7 @@ class Table1(MemoryPrograms):
             self.assertIn("--gib X", done.stderr)
 
     def test_pairs_that_do_not_fit_together(self):
+        alone = {program: self.alone(*command(program)).stdout for program in SIZES}
         for policy in (["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"], ["rr", "--param", "quantum=20 ms"]):
             moves = 0
             for pair in PAIRS:
@@ -64,7 +65,7 @@ class Table1(MemoryPrograms):
                                 for program in pair]
                     for program, process in zip(pair, programs):
                         code, out, err = finish(process)
-                        self.assertEqual((code, out), (0, self.alone(*command(program)).stdout), err)
+                        self.assertEqual((code, out), (0, alone[program]), err)
                     refusals, most, size = self.refused(daemon)
                     self.assertEqual((refusals, size > most), (0, True))
                     _, err, steps = daemon.end()
