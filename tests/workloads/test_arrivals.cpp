@@ -1,5 +1,7 @@
 // Arrivals against the laws that they claim. Seeds are fixed. Bounds are those that a right process exceeds
 // once in a thousand draws of a seed (Kolmogorov-Smirnov), or at 5 standard errors (moments).
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/math/special_functions/gamma.hpp>
 #include <cmath>
@@ -107,6 +109,30 @@ TEST_CASE("the test of laws tells near ones apart", "[arrivals]") {
       drawn_gaps(repeat_from("{jobs: endless, arrivals: {process: poisson, rate: 1/s}}"), kGaps, 1);
   CHECK(distance(gaps, 0.95) > allowed(kGaps));
   CHECK(distance(gaps, 1.05) > allowed(kGaps));
+}
+
+TEST_CASE("gaps of the gamma law have no least coefficient of variation", "[arrivals]") {
+  constexpr int kGaps = 2'000;
+  const auto gaps_with = [](double cv) {
+    return drawn_gaps(
+        repeat_from(fmt::format("{{jobs: endless, arrivals: {{process: gamma, rate: 1/s, cv: {}}}}}", cv)),
+        kGaps, 1);
+  };
+  // In deviations from the mean, gap for gap the same, as nothing of the skew is left.
+  const auto known = gaps_with(1e-4);
+  for (const double cv : {3.2e-5, 3.1e-5, 1e-5, 3e-6, 1e-6, 1e-9}) {
+    INFO(cv);
+    const auto gaps = gaps_with(cv);
+    for (std::size_t i = 0; i < gaps.size(); ++i) {
+      const double off = (gaps[i] - 1) / cv - (known[i] - 1) / 1e-4;
+      CHECK(std::abs(off) < 1e-3 + 1e-15 / cv);  // one step of a double is 2.2e-16 of a gap
+    }
+  }
+  for (const double cv : {1e-12, 1e-16, 1e-170, 1e-300})
+    for (const double gap : gaps_with(cv)) CHECK(std::abs(gap - 1) < 1e-10);
+  // Both ways to draw meet at 10^-4.5, each exact to about 3e-14.
+  const auto below = gaps_with(3.16227765e-5), above = gaps_with(3.16227767e-5);
+  for (std::size_t i = 0; i < below.size(); ++i) CHECK(std::abs(below[i] - above[i]) < 1e-12);
 }
 
 TEST_CASE("requests at a fixed rate are equally far apart, and roundings do not add up", "[arrivals]") {
