@@ -91,16 +91,22 @@ struct Layout {
   std::optional<Field> column;      // none: the only one
   std::optional<long double> unit;  // in ns; none: timestamps
   // What counts as 0: a time, or that of the first row. Earlier rows are left out.
-  std::optional<Duration> from;
+  std::optional<Timestamp> from;
   double rate_scale = 1;
 
-  std::optional<std::int64_t> parse(std::string_view text) const {
-    return unit ? parse_number(trimmed(text), *unit) : parse_timestamp(trimmed(text));
+  std::optional<Timestamp> parse(std::string_view text) const {
+    if (!unit) return parse_timestamp(trimmed(text));
+    const auto ns = parse_number(trimmed(text), *unit);
+    return ns ? std::optional(Timestamp{*ns, false}) : std::nullopt;
   }
   const char* expected() const {
     return unit ? "a time as a plain number" : "a date and time such as 2023-11-16 18:15:46.68";
   }
 };
+
+const char* with_zone(bool zoned) {
+  return zoned ? "an offset from UTC, as the first row has" : "no offset from UTC, as the first row has none";
+}
 
 Layout read_layout(Mapping& arrivals) {
   Layout layout;
@@ -112,8 +118,11 @@ Layout read_layout(Mapping& arrivals) {
     if (unit == known.name) layout.unit = known.ns;
   const auto from = arrivals.maybe("from");
   const bool first = from ? from->is_scalar() && from->node().scalar == "first" : !layout.unit;
-  if (!first) layout.from = from ? from->duration() : Duration{};
-  if (!first && !layout.unit) from->fail("first, because the times have dates");
+  if (!first && layout.unit) layout.from = Timestamp{from ? from->duration().ns : 0, false};
+  if (!first && !layout.unit) {
+    layout.from = from->is_scalar() ? parse_timestamp(from->text()) : std::nullopt;
+    if (!layout.from) from->fail("first, or a date and time such as 2023-11-16 18:15:46.68");
+  }
   if (auto scale = arrivals.maybe("rate_scale")) layout.rate_scale = scale->number(1e-6, 1e6);
   return layout;
 }
@@ -131,7 +140,7 @@ std::size_t column_of(const Table& table, const Layout& layout) {
 
 }  // namespace
 
-std::optional<std::int64_t> parse_timestamp(std::string_view text) {
+std::optional<Timestamp> parse_timestamp(std::string_view text) {
   int year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0;
   if (!take_digits(text, 4, year) || !take(text, "-/") || !take_digits(text, 2, month) || !take(text, "-/") ||
       !take_digits(text, 2, day) || !take(text, " T") || !take_digits(text, 2, hour) || !take(text, ":") ||
@@ -141,6 +150,7 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
                                          std::chrono::month(static_cast<unsigned>(month)),
                                          std::chrono::day(static_cast<unsigned>(day))};
   const auto fraction = take_fraction(text);
+  const bool zoned = !trimmed(text).empty();
   const auto zone = take_zone(text);
   // Years that an int64 of ns reaches for certain.
   if (!fraction || !zone || !text.empty() || !date.ok() || year < 1700 || year > 2250 || hour > 23 ||
@@ -148,7 +158,7 @@ std::optional<std::int64_t> parse_timestamp(std::string_view text) {
     return std::nullopt;
   const std::int64_t days = std::chrono::sys_days(date).time_since_epoch().count();
   const std::int64_t seconds = days * 86'400 + hour * 3600 + minute * 60 + second - *zone;
-  return seconds * 1'000'000'000 + *fraction;
+  return Timestamp{seconds * 1'000'000'000 + *fraction, zoned};
 }
 
 std::shared_ptr<const std::vector<Duration>> read_arrival_times(Mapping& arrivals) {
@@ -159,22 +169,30 @@ std::shared_ptr<const std::vector<Duration>> read_arrival_times(Mapping& arrival
   const std::size_t column = column_of(table, layout);
   auto times = std::make_shared<std::vector<Duration>>();
   std::optional<std::int64_t> zero, last;
+  std::optional<bool> zoned;
   if (layout.from) zero = layout.from->ns;
   while (table.next()) {
-    const auto time = layout.parse(table.text(column));
-    if (!time) table.refuse(column, layout.expected());
-    if (last && *time < *last) table.refuse(column, "a time not before the previous row's");
+    const auto parsed = layout.parse(table.text(column));
+    if (!parsed) table.refuse(column, layout.expected());
+    const std::int64_t time = parsed->ns;
+    if (!zoned) zoned = parsed->zoned;
+    if (parsed->zoned != *zoned) table.refuse(column, with_zone(*zoned));
+    if (last && time < *last) table.refuse(column, "a time not before the previous row's");
     last = time;
     if (!zero) zero = time;
-    if (*time < 0 && layout.from) table.refuse(column, "a time from 0 on, or `from: first`");
-    if (*time < *zero) continue;
-    const double ns = static_cast<double>(*time - *zero) / layout.rate_scale;
+    if (time < 0 && layout.from && layout.unit) table.refuse(column, "a time from 0 on, or `from: first`");
+    if (time < *zero) continue;
+    // Centuries apart, their difference may not fit.
+    const double ns = static_cast<double>(static_cast<long double>(time) - static_cast<long double>(*zero)) /
+                      layout.rate_scale;
     if (!(ns <= static_cast<double>(kLatest)))
       table.refuse(column, "a time at most 100 days after the first (`from: first` counts from that)");
-    times->push_back({layout.rate_scale == 1 ? *time - *zero : std::llround(ns)});
+    times->push_back({layout.rate_scale == 1 ? time - *zero : std::llround(ns)});
   }
   if (!last)
     throw InputError({table.file().string(), 2}, table.columns()[column], "no row", "at least one time");
+  if (layout.from && !layout.unit && layout.from->zoned != *zoned)
+    arrivals.need("from").fail(with_zone(*zoned));
   if (times->empty()) arrivals.need("from").fail("a time not after the last one in the file");
   return times;
 }

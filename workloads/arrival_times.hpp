@@ -16,8 +16,13 @@ namespace gangway {
 // column.
 std::shared_ptr<const std::vector<Duration>> read_arrival_times(Mapping& arrivals);
 
-// ISO 8601 date and time, such as 2023-11-16 18:15:46.6805900 or 2024-05-10T00:00:00.009930+00:00, in ns
-// since 1970 (UTC by default), rounded to nearest. None for anything else.
-std::optional<std::int64_t> parse_timestamp(std::string_view text);
+struct Timestamp {
+  std::int64_t ns = 0;  // since 1970, rounded to nearest
+  bool zoned = false;   // it tells its offset from UTC; else it is taken for UTC
+};
+
+// ISO 8601 date and time, such as 2023-11-16 18:15:46.6805900 or 2024-05-10T00:00:00.009930+00:00. None for
+// anything else.
+std::optional<Timestamp> parse_timestamp(std::string_view text);
 
 }  // namespace gangway

@@ -125,6 +125,23 @@ class Files(ArrivalsTest):
         burst = "Timestamp,Model,Request tokens,Log Type\n5,ChatGPT,472,Conversation log\n45,ChatGPT,1087,Conversation log"
         self.assertEqual(self.played("file: t.csv, column: Timestamp, unit: s, rate_scale: 1000", trace=burst), [5000, 45000])
 
+    def test_dates_count_from_a_date(self):
+        trace = "t\n2024-05-10 00:00:00\n2024-05-10 00:00:02\n2024-05-10 00:00:02.5\n"
+        column = "file: t.csv, unit: timestamp"
+        self.assertEqual(self.played(column + ", from: '2024-05-10 00:00:01'", trace=trace), [1_000_000, 1_500_000])
+        self.assertEqual(self.played(column + ", from: 2024-05-10T00:00:01Z", trace=trace.replace(":00\n", ":00Z\n").replace(":02\n", ":02Z\n")
+                                     .replace(":02.5\n", ":02.5Z\n")), [1_000_000, 1_500_000])
+        self.assertEqual(self.played(column + ", from: 1960-01-01 00:00:00", trace="t\n1960-01-01 00:00:03\n"), [3_000_000])
+        offset = trace.replace(":02\n", ":02+00:00\n")
+        self.check_refused(column, "t.csv:3: key 't': found '2024-05-10 00:00:02+00:00', expected no offset from UTC, as the first row has none",
+                           trace=offset)
+        self.check_refused(column, "t.csv:3: key 't': found '2024-05-10 00:00:02', expected an offset from UTC, as the first row has",
+                           trace=trace.replace(":00\n", ":00Z\n"))
+        self.check_refused(column + ", from: 2024-05-10T00:00:01Z", "arrivals.from': found '2024-05-10T00:00:01Z', expected no offset", trace=trace)
+        self.check_refused(column + ", from: 1 s", "arrivals.from': found '1 s', expected first, or a date and time such as", trace=trace)
+        self.check_refused(column + ", from: 1700-01-01 00:00:00", "expected a time at most 100 days after the first",
+                           trace="t\n2250-01-01 00:00:00\n")
+
     def test_what_is_wrong_in_a_file_is_named_with_its_line(self):
         column = "file: t.csv, column: arrived, unit: s"
         self.check_refused(column, "t.csv:4: key 'arrived': found '0.0009', expected a time not before the previous row's",

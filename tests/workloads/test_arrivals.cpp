@@ -194,7 +194,10 @@ TEST_CASE("a client that leaves has no more requests", "[arrivals]") {
 }
 
 TEST_CASE("dates and times of traces", "[arrivals]") {
-  const auto ns = [](const char* text) { return parse_timestamp(text); };
+  const auto ns = [](const char* text) {
+    const auto parsed = parse_timestamp(text);
+    return parsed ? std::optional(parsed->ns) : std::nullopt;
+  };
   CHECK(ns("1970-01-01 00:00:00") == 0);
   CHECK(ns("1970-01-02T00:00:01.5Z") == 86'401'500'000'000);
   CHECK(ns("2023-11-16 18:15:46.6805900") == 1'700'158'546'680'590'000);
@@ -206,4 +209,7 @@ TEST_CASE("dates and times of traces", "[arrivals]") {
         "2024-05-10 00:00:00.", "2024-05-10 00:00:00 CEST", "24-05-10 00:00:00", "2024-05-10 00:00:00+1",
         "2024-05-10 00:00:00x", "1000-01-01 00:00:00"})
     CHECK_FALSE(ns(wrong));
+  for (const char* zoned : {"2024-05-10 00:00:00Z", "2024-05-10 00:00:00 UTC", "2024-05-10 00:00:00.5+02:00"})
+    CHECK(parse_timestamp(zoned)->zoned);
+  CHECK_FALSE(parse_timestamp("2024-05-10 00:00:00.5")->zoned);
 }
