@@ -105,6 +105,12 @@ void EventWorld::impossible(const std::string& what) const { stop("the policy or
 
 void EventWorld::stop(const std::string& what) const { throw RunError(story(what)); }
 
+void EventWorld::refuse_backlog(const Record& release) const {
+  throw RunError(fmt::format("at {} more than {} released jobs are unfinished, the latest of client {}",
+                             to_text(release.time - Time{}), kMostOpenJobs,
+                             setup_.workload.clients[release.job.client.index].name));
+}
+
 std::string EventWorld::story(const std::string& what) const {
   return journal_.history().text(now_, what, setup_.workload);
 }

@@ -32,6 +32,8 @@ class EventWorld : public World, protected RefusingOrders {
   static std::uint32_t index_of(const EventQueue::Event& event) { return event.id >> kKindBits; }
   // Single delays are at most 10^18 ns, so sums below this do not overflow.
   static constexpr Time kEndOfClock{4'000'000'000'000'000'000};
+  // Each takes memory, and a client that falls behind without end would take all.
+  static constexpr std::int64_t kMostOpenJobs = 50'000'000;
 
   // What the setup refers to must outlive the world.
   explicit EventWorld(const WorldSetup& setup);
@@ -56,7 +58,7 @@ class EventWorld : public World, protected RefusingOrders {
   // Counts a round within one instant, to stop a policy that asks for zero delays forever.
   void count_round(int& rounds) const;
   void note(const Record& record) {
-    if (record.mark == Mark::released) ++open_jobs_;
+    if (record.mark == Mark::released && ++open_jobs_ > kMostOpenJobs) refuse_backlog(record);
     if (record.mark == Mark::finished || record.mark == Mark::killed || record.mark == Mark::refused)
       --open_jobs_;
     journal_.note(record);
@@ -69,6 +71,7 @@ class EventWorld : public World, protected RefusingOrders {
 
   [[noreturn]] void impossible(const std::string& what) const override;  // an invalid order of the policy
   [[noreturn]] void stop(const std::string& what) const;                 // RunError with the history
+  [[noreturn]] void refuse_backlog(const Record& release) const;
 
   WorldSetup setup_;
   JobBook book_;
