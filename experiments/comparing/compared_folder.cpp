@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "experiments/metrics/catalogue.hpp"
+#include "experiments/results/bounded_value.hpp"
 #include "experiments/results/manifest.hpp"
+#include "experiments/results/row.hpp"
 #include "experiments/sweeps/swept_columns.hpp"
 #include "models/error.hpp"
 #include "models/input/table.hpp"
@@ -18,46 +20,33 @@ namespace fs = std::filesystem;
                    "each key once");
 }
 
-std::vector<std::string> names_in(std::string_view text) {
-  std::vector<std::string> names;
-  while (!text.empty()) {
-    const std::size_t bar = text.find('|');
-    names.emplace_back(text.substr(0, bar));
-    text.remove_prefix(bar == std::string_view::npos ? text.size() : bar + 1);
-  }
-  return names;
-}
-
 // The metrics of a table that are compared; `predicted` is theirs, whatever the folder.
 class ComparedColumns {
  public:
   ComparedColumns(const Table& table, Level level)
-      : level_(level),
-        names_(metric_names(level, [](const Metric& m) { return m.compared; })),
-        understated_(table.column_if_any("understated")),
-        lower_bounds_(table.column_if_any("lower_bounds")) {
-    for (const std::string& name : names_) places_.push_back(table.column(name));
-  }
+      : names_(metric_names(level, [](const Metric& m) { return m.compared; })),
+        values_(table, level, places_in(table, names_)) {}
 
   std::vector<Compared> row(const Table& table) const {
-    std::vector<Compared> values;
-    for (std::size_t m = 0; m < names_.size(); ++m)
-      values.push_back({names_[m], table.number(places_[m]), {}, is_bound(table, names_[m])});
-    return values;
+    std::vector<Compared> row;
+    for (const auto& value : values_.row(table)) {
+      Compared& compared = row.emplace_back(Compared{names_[row.size()], {}, {}, false});
+      if (!value) continue;
+      compared.predicted = value->value;
+      compared.bound = value->certainty() != Certainty::exact;
+    }
+    return row;
   }
 
  private:
-  bool is_bound(const Table& table, const std::string& name) const {
-    if (understated_ && !table.text(*understated_).empty())
-      return metric_of(level_, name).if_understated != Certainty::exact;
-    const auto bounds = lower_bounds_ ? names_in(table.text(*lower_bounds_)) : std::vector<std::string>{};
-    return std::find(bounds.begin(), bounds.end(), name) != bounds.end();
+  static std::vector<std::size_t> places_in(const Table& table, const std::vector<std::string>& names) {
+    std::vector<std::size_t> places;
+    for (const std::string& name : names) places.push_back(table.column(name));
+    return places;
   }
 
-  Level level_;
   std::vector<std::string> names_;
-  std::vector<std::size_t> places_;
-  std::optional<std::size_t> understated_, lower_bounds_;  // of newer programs
+  BoundedColumns values_;
 };
 
 // Swept parameters stand between the policy and the first metric.
@@ -82,7 +71,7 @@ void read_summary(Folder& folder) {
     row.line = table.line();
     for (const std::size_t column : swept) row.swept.emplace_back(table.text(column));
     row.values = metrics.row(table);
-    if (starved) row.starved = names_in(table.text(*starved));
+    if (starved) row.starved = listed_names(table.text(*starved));
     if (error) row.error = table.text(*error);
     const GroupKey key{table.index(point), std::string(table.text(policy))};
     if (!folder.summary.emplace(key, std::move(row)).second) refuse_twice(table);

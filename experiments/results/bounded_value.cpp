@@ -1,7 +1,9 @@
 #include "experiments/results/bounded_value.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "experiments/metrics/catalogue.hpp"
 
@@ -10,22 +12,15 @@ namespace {
 
 constexpr double kUnknownEnd = std::numeric_limits<double>::infinity();
 
-// Whether names separated by '|' have this one.
-bool has_name(std::string_view text, std::string_view name) {
-  while (!text.empty()) {
-    const std::size_t bar = text.find('|');
-    if (text.substr(0, bar) == name) return true;
-    text.remove_prefix(bar == std::string_view::npos ? text.size() : bar + 1);
-  }
-  return false;
-}
-
 // Tables of services name percentiles only: "p99".
 bool is_lower_bound(const Row& row, const std::string& column) {
   constexpr std::string_view kLatency = "latency_ns_";
-  const std::string& bounds = cell(row, "lower_bounds").text();
-  if (has_name(bounds, column)) return true;
-  if (column.starts_with(kLatency)) return has_name(bounds, column.substr(kLatency.size()));
+  const std::vector<std::string> bounds = listed_names(cell(row, "lower_bounds").text());
+  const auto listed = [&](const std::string& name) {
+    return std::find(bounds.begin(), bounds.end(), name) != bounds.end();
+  };
+  if (listed(column)) return true;
+  if (column.starts_with(kLatency)) return listed(column.substr(kLatency.size()));
   const bool percentile =
       column == "p50_response_ns" || column == "p99_response_ns" || column == "response_ns_p99";
   return percentile && cell(row, "percentiles").text() == "lower-bound";  // which of them is not said
@@ -57,6 +52,25 @@ std::optional<BoundedValue> bounded_value(const Row& row, Level level, const std
   const Metric* const metric = find_metric(level, column);
   if (metric == nullptr || cell(row, "understated").empty()) return BoundedValue::exact(*value);
   return BoundedValue::with(*value, metric->if_understated);
+}
+
+BoundedColumns::BoundedColumns(const Table& table, Level level, std::vector<std::size_t> columns)
+    : level_(level), columns_(std::move(columns)), numbers_(columns_) {
+  for (const std::size_t column : columns_)
+    if (const auto most = table.column_if_any(table.columns()[column] + "_most")) numbers_.push_back(*most);
+  for (const char* name : {"percentiles", "lower_bounds", "understated"})  // older programs write fewer
+    if (const auto column = table.column_if_any(name)) texts_.push_back(*column);
+}
+
+std::vector<std::optional<BoundedValue>> BoundedColumns::row(const Table& table) const {
+  Row cells;
+  for (const std::size_t column : numbers_) cells.emplace_back(table.columns()[column], table.number(column));
+  for (const std::size_t column : texts_)
+    cells.emplace_back(table.columns()[column], std::string(table.text(column)));
+  std::vector<std::optional<BoundedValue>> values;
+  for (const std::size_t column : columns_)
+    values.push_back(bounded_value(cells, level_, table.columns()[column]));
+  return values;
 }
 
 const char* sign_of(Certainty certainty) {

@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "experiments/metrics/metric.hpp"
+#include "models/input/table.hpp"
 
 namespace gangway {
 
@@ -20,6 +22,17 @@ struct BoundedValue {
 
 // Empty if the cell has no number.
 std::optional<BoundedValue> bounded_value(const Row& row, Level level, const std::string& column);
+
+// Columns of a table, read with those that say what is open of them.
+class BoundedColumns {
+ public:
+  BoundedColumns(const Table& table, Level level, std::vector<std::size_t> columns);
+  std::vector<std::optional<BoundedValue>> row(const Table& table) const;  // the current one
+
+ private:
+  Level level_;
+  std::vector<std::size_t> columns_, numbers_, texts_;
+};
 
 // "", ">=", "<=" or "~", to stand before it.
 const char* sign_of(Certainty certainty);

@@ -24,26 +24,24 @@ class SampleReader {
  public:
   SampleReader(const fs::path& file, Level level, const std::vector<std::string>& asked)
       : table_(file),
-        level_(level),
         point_(table_.column("point")),
         policy_(table_.column("policy")),
         client_(table_.column_if_any("client")),
         replication_(table_.column_if_any("replication")),
         starved_(table_.column_if_any("starved")),
         starved_runs_(table_.column_if_any("starved_runs")),
-        error_(table_.column_if_any("error")) {
+        error_(table_.column_if_any("error")),
+        understated_(table_.column_if_any("understated")) {
+    std::vector<std::size_t> places;
     for (std::size_t c = table_.column(metrics_of(level).front()->name); c < table_.columns().size(); ++c) {
       const std::string& name = table_.columns()[c];
       if (!could_be_metric(level, name)) continue;
       out_.columns.push_back(name);
       if (!asked.empty() && std::find(asked.begin(), asked.end(), name) == asked.end()) continue;
       out_.metrics.push_back(name);
-      places_.push_back(c);
-      add_number(c);
-      if (const auto most = table_.column_if_any(name + "_most")) add_number(*most);
+      places.push_back(c);
     }
-    for (const char* name : {"percentiles", "lower_bounds", "understated"})
-      if (const auto column = table_.column_if_any(name)) texts_.push_back(*column);
+    values_.emplace(table_, level, std::move(places));
   }
 
   bool has_swept_seed() const { return table_.column_if_any("seed").has_value(); }
@@ -64,35 +62,17 @@ class SampleReader {
  private:
   ReplicationRow row() const {
     ReplicationRow row;
-    const Row cells = cells_of_row();
-    for (const std::size_t place : places_)
-      row.values.push_back(bounded_value(cells, level_, table_.columns()[place]));
-    row.understated = cell(cells, "understated").text();
+    row.values = values_->row(table_);
+    if (understated_) row.understated = table_.text(*understated_);
     if (starved_) row.starved = table_.text(*starved_);
     if (client_ && starved_runs_ && table_.index(*starved_runs_) > 0) row.starved = table_.text(*client_);
     return row;
   }
 
-  // What bounded_value() needs.
-  Row cells_of_row() const {
-    Row row;
-    for (const std::size_t column : numbers_)
-      row.emplace_back(table_.columns()[column], table_.number(column));
-    for (const std::size_t column : texts_)
-      row.emplace_back(table_.columns()[column], std::string(table_.text(column)));
-    return row;
-  }
-
-  void add_number(std::size_t column) {
-    if (std::find(numbers_.begin(), numbers_.end(), column) == numbers_.end()) numbers_.push_back(column);
-  }
-
   Table table_;
-  Level level_;
   std::size_t point_, policy_;
-  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, error_;
-  std::vector<std::size_t> places_;           // of ReplicationTable::metrics
-  std::vector<std::size_t> numbers_, texts_;  // that a row's values depend on
+  std::optional<std::size_t> client_, replication_, starved_, starved_runs_, error_, understated_;
+  std::optional<BoundedColumns> values_;  // of ReplicationTable::metrics
   ReplicationTable out_;
 };
 

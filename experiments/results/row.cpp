@@ -53,6 +53,16 @@ const Cell& cell(const Row& row, std::string_view column) {
   return found != row.end() ? found->second : none;
 }
 
+std::vector<std::string> listed_names(std::string_view text) {
+  std::vector<std::string> names;
+  while (!text.empty()) {
+    const std::size_t bar = text.find('|');
+    names.emplace_back(text.substr(0, bar));
+    text.remove_prefix(bar == std::string_view::npos ? text.size() : bar + 1);
+  }
+  return names;
+}
+
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";

@@ -39,6 +39,9 @@ using Row = std::vector<std::pair<std::string, Cell>>;
 // The cell of a column; empty if the row lacks it.
 const Cell& cell(const Row& row, std::string_view column);
 
+// The names in a cell that lists several, separated by '|'.
+std::vector<std::string> listed_names(std::string_view text);
+
 // A CSV field, quoted if necessary (RFC 4180).
 std::string csv_field(const std::string& text);
 
