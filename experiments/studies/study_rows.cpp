@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "models/metrics/statistics.hpp"
@@ -33,10 +32,8 @@ std::string summary_of(const std::vector<JudgedSet>& sets) {
   return text + "," + to_text(static_cast<double>(unknown) / static_cast<double>(sets.size()));
 }
 
-// Nearest rank; of sorted values.
-double quantile(const std::vector<double>& sorted, double share) {
-  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(sorted.size())));
-  return sorted[std::max<std::size_t>(rank, 1) - 1];
+double percentile(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(rank_of(share, std::ssize(sorted)) - 1)];
 }
 
 std::vector<double> ratios_of(const std::vector<JudgedSet>& sets, std::size_t bound) {
@@ -54,7 +51,7 @@ std::string bound_of(const std::vector<JudgedSet>& sets, std::size_t bound,
   text += "," + share(sets, [&](const auto& s) { return s.bounds[bound].in_time; });
   text += fmt::format(",{}", ratios.size());
   for (const double share : {0.05, 0.5, 0.95, 1.0})
-    text += "," + (ratios.empty() ? "" : to_text(quantile(ratios, share)));
+    text += "," + (ratios.empty() ? "" : to_text(percentile(ratios, share)));
   std::int64_t stopped = 0;
   for (const JudgedSet& set : sets) stopped += set.bounds[bound].stopped;
   return text + fmt::format(",{}", stopped);
@@ -81,7 +78,7 @@ StudyRows rows_of(const Study& study, std::uint32_t point, const std::string& or
   const std::string key = fmt::format("{},{}{}", point, order, study.sweep.cells(point));
   StudyRows rows;
   rows[0] = fmt::format("{},{}\n", key, summary_of(sets));
-  // Sets of different forms have different bounds; one point of given sets may hold several forms.
+  // All sets of a study have one form, so the same bounds in the same order.
   for (std::size_t b = 0; b < sets.front().bounds.size(); ++b) {
     const std::vector<double> ratios = ratios_of(sets, b);
     rows[1] += fmt::format("{},{}\n", key, bound_of(sets, b, ratios));

@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "models/metrics/statistics.hpp"
+
 namespace gangway {
 namespace {
 
@@ -48,8 +50,7 @@ double median(std::vector<double> values) {
 double nearest_rank(std::vector<double> values, double share) {
   check(values);
   if (!(share > 0 && share <= 1)) throw std::invalid_argument("a share outside (0, 1]");
-  const auto rank = static_cast<std::ptrdiff_t>(std::ceil(share * static_cast<double>(values.size())));
-  const auto place = values.begin() + std::clamp<std::ptrdiff_t>(rank, 1, std::ssize(values)) - 1;
+  const auto place = values.begin() + static_cast<std::ptrdiff_t>(rank_of(share, std::ssize(values)) - 1);
   std::nth_element(values.begin(), place, values.end());
   return *place;
 }
