@@ -129,15 +129,18 @@ void print(const TaskSet& set, const BoundReport& report, const Seen& seen, std:
     print_seen(report, seen, i, set.unit);
   }
   print_set(report, set.unit);
-  const auto rounded = [](bool exact) {
-    return exact ? "" : ", with block times rounded down and periods up to 10^-6";
+  const auto rounded = [&](bool exact, const Rational& scale) {
+    return exact ? ""
+                 : fmt::format(", with block times rounded down and periods up to multiples of {}",
+                               text_of(Rational(1) / scale, set.unit));
   };
   if (seen.simulated)
-    fmt::print("\n{} jobs simulated{}\n", seen.simulated->jobs, rounded(seen.simulated->exact));
+    fmt::print("\n{} jobs simulated{}\n", seen.simulated->jobs,
+               rounded(seen.simulated->exact, seen.simulated->scale));
   if (seen.searched)
     fmt::print("\n{} simulations for each task, {} jobs{}; the same once more: --steps {} --seed {}\n",
-               seen.searched->steps, seen.searched->jobs, rounded(seen.searched->exact), seen.searched->steps,
-               seed);
+               seen.searched->steps, seen.searched->jobs, rounded(seen.searched->exact, seen.searched->scale),
+               seen.searched->steps, seed);
 }
 
 nlohmann::ordered_json json_of(const BoundReport& report, std::size_t i, const Rational& seen) {

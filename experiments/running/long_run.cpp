@@ -100,11 +100,16 @@ LongRun play_periodically(const SporadicTasks& set, const std::string& unit, std
                           std::uint64_t seed) {
   const Rational horizon = horizon_of(set.tasks, jobs, [](const SporadicTask& task) { return task.period; });
   std::vector<Rational> times;
+  Rational latest = horizon, drained;
   for (const SporadicTask& task : set.tasks) {
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
+    latest = std::max(latest, task.period);
+    const Rational of_task = Rational::ceil_of(horizon, task.period) * waves_of(set.layout, task.grid);
+    drained += of_task * task.grid.block_time();
   }
-  const Ticks ticks(times, horizon, Ticks::Prefer::nanosecond, unit, kCommand, "jobs");
+  const Ticks ticks(times, std::max(latest, drained / Ticks::kBacklog), Ticks::Prefer::nanosecond, unit,
+                    kCommand, "jobs");
   Stream random(seed, "offsets", {});
   Periodic periodic;
   for (const SporadicTask& task : set.tasks) {
@@ -124,7 +129,7 @@ LongRun play_periodically(const SporadicTasks& set, const std::string& unit, std
 LongRun play_periodically(const OwningTasks& set, const std::string& unit, std::uint64_t jobs,
                           std::uint64_t seed) {
   const Rational horizon = horizon_of(set.tasks, jobs, [](const OwningTask& task) { return *task.period; });
-  const OwnerRuns runs(set, horizon, unit, kCommand);
+  const OwnerRuns runs(set, horizon, unit, kCommand, "jobs");
   Stream random(seed, "offsets", {});
   Periodic periodic;
   for (std::size_t i = 0; i < set.tasks.size(); ++i)

@@ -54,10 +54,11 @@ SimulatedResponses simulate_owners(const OwningTasks& set, const std::string& un
     throw InputError(kSimulateOption, "horizon", horizon.text(),
                      fmt::format("a horizon with at most {} jobs",
                                  kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
-  const OwnerRuns runs(set, horizon, unit, kSimulateOption);
+  const OwnerRuns runs(set, horizon, unit, kSimulateOption, "horizon");
   const Ticks& ticks = runs.ticks();
   SimulatedResponses out;
   out.exact = ticks.exact();
+  out.scale = ticks.scale();
   out.tasks.resize(set.tasks.size());
   std::vector<std::uint32_t> order(set.tasks.size());
   std::iota(order.begin(), order.end(), 0u);

@@ -21,6 +21,9 @@ struct ReleasePattern {
 // Synchronous, with random offsets, sporadic, in bursts, nearly periodic; with full and shorter times.
 const std::array<ReleasePattern, 9>& release_patterns();
 
+// No gap is longer, in periods: Stream::exponential() stays below 37.
+inline constexpr std::int64_t kLongestGap = 200;
+
 // The releases before the horizon.
 std::vector<Duration> releases_of(const ReleasePattern& pattern, std::int64_t period, std::int64_t horizon,
                                   Stream random);

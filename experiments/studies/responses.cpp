@@ -48,19 +48,24 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
                             std::uint64_t seed) {
   const auto& patterns = release_patterns();
   std::vector<Rational> times{horizon};
-  Rational jobs;
+  Rational jobs, drained;
   for (const SporadicTask& task : set.tasks) {
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
-    jobs += Rational::ceil_of(horizon, task.period);
+    const Rational released = Rational::ceil_of(horizon, task.period);
+    const Rational of_task = released * waves_of(set.layout, task.grid);
+    jobs += released;
+    drained += of_task * task.grid.block_time() + task.period * kLongestGap;
   }
-  if (!(jobs * static_cast<std::int64_t>(kRounds * patterns.size()) <= Rational(kMostSimulatedJobs)))
-    throw InputError(
-        kSimulateOption, "horizon", jobs.text() + " jobs for each pattern of releases",
-        fmt::format("at most {}", kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size())));
-  const Ticks ticks(times, horizon, Ticks::Prefer::fine, unit, kSimulateOption, "horizon");
+  const Rational most(kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size()));
+  if (jobs > most)
+    throw InputError(kSimulateOption, "horizon", jobs.text() + " jobs for each pattern of releases",
+                     "at most " + most.text());
+  const Ticks ticks(times, std::max(horizon, drained / Ticks::kBacklog), Ticks::Prefer::fine, unit,
+                    kSimulateOption, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
+  out.scale = ticks.scale();
   out.tasks.resize(set.tasks.size());
   std::vector<std::uint32_t> order(set.tasks.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -114,6 +119,7 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
   const Ticks ticks(times, longest, Ticks::Prefer::fine, unit, kSimulateOption, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();
+  out.scale = ticks.scale();
   out.tasks.resize(kernels);
   std::vector<std::uint32_t> order(set.streams.size());
   std::iota(order.begin(), order.end(), 0u);
@@ -124,7 +130,7 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
     for (const std::uint32_t s : order) {
       Client client;
       client.name = set.streams[s].name;
-      client.arrive = Duration{ticks.up(set.streams[s].kernels.front().at)};
+      client.arrive = Duration{ticks.whole(set.streams[s].kernels.front().at, "at")};
       for (const OneShotKernel& kernel : set.streams[s].kernels)
         client.kernels.push_back(kernel_of(kernel.grid, {ticks.down_to_even(kernel.grid.block_time())}));
       workload.clients.push_back(std::move(client));

@@ -20,9 +20,10 @@ struct LargestResponse {
 struct SimulatedResponses {
   std::vector<std::optional<LargestResponse>> tasks;  // in file order; none: nothing finished
   std::uint64_t jobs = 0;
-  // Whether all times were simulated exactly. Otherwise block times are rounded down and periods up, to a
-  // millionth of the unit, so that bounds still apply.
+  // Whether all times were simulated exactly. Otherwise block times are rounded down and periods up to ticks,
+  // so that bounds still apply.
   bool exact = true;
+  Rational scale = 1;  // ticks per unit of the set
 };
 
 // The horizon from the command line, with or without the set's unit. Throws InputError.
@@ -32,7 +33,7 @@ Rational simulation_horizon(const TaskSet& set, std::string_view text);
 // in bursts and nearly periodically; with full and shorter blocks; in several orders at ties (on
 // multiprocessors also with both placements). One-shot kernels: in the listed order, or in many. Kernels that
 // own the GPU: under piv or rr, with release jitter. Deterministic in the seed. Throws InputError for more
-// than 20 million jobs.
+// than 20 million jobs, and for blocks too short to round.
 SimulatedResponses simulate_responses(const TaskSet& set, const Rational& horizon, std::uint64_t seed);
 
 // A task's result in one long run.
@@ -48,8 +49,8 @@ struct LongRun {
 };
 
 // Plays the tasks periodically from random offsets with full times, long enough to release `jobs` per task on
-// average. Deterministic in the seed. Throws InputError for more than 20 million jobs in total, and for tasks
-// without periods.
+// average. Deterministic in the seed. Throws InputError for more than 20 million jobs in
+// total, for blocks too short to round, and for tasks without periods.
 LongRun simulate_periodically(const TaskSet& set, std::uint64_t jobs, std::uint64_t seed);
 
 }  // namespace gangway

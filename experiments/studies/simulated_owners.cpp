@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "experiments/studies/release_patterns.hpp"
 #include "models/error.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
@@ -22,6 +23,19 @@ std::vector<Rational> times_of(const OwningTasks& set) {
   }
   std::erase(times, Rational(0));
   return times;
+}
+
+// For Ticks. A job launches and is evicted once for each quantum, or at most once for each job of the others.
+Rational longest_of(const OwningTasks& set, const Rational& horizon) {
+  Rational latest = horizon, drained;
+  for (const OwningTask& task : set.tasks) {
+    const Rational& period = task.period ? *task.period : task.run;
+    const Rational turns = set.quantum ? Rational::ceil_of(task.run, *set.quantum) : Rational(2);
+    latest = std::max(latest, period + task.jitter);
+    drained += Rational::ceil_of(horizon, period) * (task.run + turns * (task.launch + task.eviction)) +
+               period * kLongestGap;
+  }
+  return std::max(latest, drained / Ticks::kBacklog);
 }
 
 // The costs that each task has by itself; what a drain does is lost.
@@ -47,12 +61,12 @@ class OwnCosts : public Mechanism {
 
 }  // namespace
 
-OwnerRuns::OwnerRuns(const OwningTasks& set, const Rational& longest, const std::string& unit,
-                     const Origin& origin)
-    : set_(set), ticks_(times_of(set), longest, Ticks::Prefer::fine, unit, origin, "horizon") {
+OwnerRuns::OwnerRuns(const OwningTasks& set, const Rational& horizon, const std::string& unit,
+                     const Origin& origin, const std::string& key)
+    : set_(set), ticks_(times_of(set), longest_of(set, horizon), Ticks::Prefer::fine, unit, origin, key) {
   if (set.quantum && !ticks_.exact())
     throw InputError(origin, "quantum", "times of " + set.tasks.front().name + " and others so fine",
-                     "round robin with times that are multiples of 10^-9 of the unit");
+                     "round robin with times that are whole in some tick, of which a run has up to 10^15");
 }
 
 Client OwnerRuns::client(std::size_t task) const {

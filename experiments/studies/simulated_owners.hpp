@@ -14,9 +14,10 @@ namespace gangway {
 
 class OwnerRuns {
  public:
-  // Times are exact, or rounded such that bounds still apply. `longest`: no instant of a run is later. Throws
-  // InputError, with `origin`, if the clock is too short or a quantum is not a whole number of ticks.
-  OwnerRuns(const OwningTasks& set, const Rational& longest, const std::string& unit, const Origin& origin);
+  // Times are exact, or rounded such that bounds still apply. `horizon`: no release is later. Throws
+  // InputError, with `origin` and `key`, for times too short to round, and for a quantum if any are rounded.
+  OwnerRuns(const OwningTasks& set, const Rational& horizon, const std::string& unit, const Origin& origin,
+            const std::string& key);
 
   const Ticks& ticks() const { return ticks_; }
   // A client for the task, without releases: owner for `c`, or for up to `c` if the workload has jitter.

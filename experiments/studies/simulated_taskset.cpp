@@ -1,15 +1,15 @@
 #include "experiments/studies/simulated_taskset.hpp"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "models/error.hpp"
+#include <utility>
 
 namespace gangway {
 namespace {
 
-constexpr std::int64_t kFinest = 1'000'000'000;             // ticks of a unit, beyond which times are rounded
-constexpr std::int64_t kRounded = 1'000'000;                // ticks of a unit then
+constexpr std::int64_t kFine = 1'000'000'000;               // ticks of a unit, beyond which none are spared
 constexpr std::int64_t kMostTicks = 1'000'000'000'000'000;  // of a run
+constexpr std::int64_t kFewestTicks = 2;                    // of a block that is rounded
 
 std::optional<std::int64_t> nanoseconds_of(const std::string& unit) {
   if (unit == "s") return 1'000'000'000;
@@ -22,7 +22,9 @@ std::optional<std::int64_t> nanoseconds_of(const std::string& unit) {
 }  // namespace
 
 Ticks::Ticks(const std::vector<Rational>& times, const Rational& longest, Prefer prefer,
-             const std::string& unit, const Origin& origin, const std::string& key) {
+             const std::string& unit, Origin origin, std::string key)
+    : origin_(std::move(origin)), key_(std::move(key)) {
+  const Rational most = Rational(kMostTicks) / longest;
   Rational whole = 1;  // the least scale that makes all times whole
   for (const Rational& time : times)
     whole = Rational::common_multiple(whole, Rational::common_denominator(time, 1));
@@ -30,17 +32,39 @@ Ticks::Ticks(const std::vector<Rational>& times, const Rational& longest, Prefer
   if (const auto natural = nanoseconds_of(unit);
       natural && prefer == Prefer::nanosecond && (Rational(*natural) / whole).whole())
     scales.emplace_back(*natural);
-  scales.push_back(whole * 1000);
+  if (whole * 1000 <= Rational(kFine)) scales.push_back(whole * 1000);
   scales.push_back(whole * 2);
   for (const Rational& scale : scales) {
-    exact_ = scale <= Rational(kFinest) && longest * scale <= Rational(kMostTicks);
-    if (!exact_) continue;
+    if (scale > most) continue;
     scale_ = scale;
     return;
   }
-  scale_ = Rational(kRounded);
-  if (!(longest * scale_ <= Rational(kMostTicks)))
-    throw InputError(origin, key, longest.text(), "at most 10^9 of the set's units of time");
+  exact_ = false;
+  while (scale_ * 10 <= most) scale_ = scale_ * 10;
+  while (scale_ > most) scale_ = scale_ / 10;
+}
+
+std::int64_t Ticks::rounded_down(const Rational& time, std::int64_t multiple) const {
+  const std::int64_t ticks = multiple * *Rational::floor_of(time * scale_, multiple).integer();
+  if (!exact_ && ticks < kFewestTicks)  // what is left would say nothing of the block
+    throw InputError(
+        origin_, key_, "a block of " + time.text(),
+        fmt::format("at least {}, as the run has up to 10^15 ticks of {} and blocks need {}",
+                    (Rational(kFewestTicks) / scale_).text(), (Rational(1) / scale_).text(), kFewestTicks));
+  return ticks;
+}
+
+std::int64_t Ticks::whole(const Rational& time, const std::string& what) const {
+  const Rational ticks = time * scale_;
+  if (!ticks.whole())
+    throw InputError(origin_, what, time.text(),
+                     fmt::format("a multiple of {}, a tick of the run", (Rational(1) / scale_).text()));
+  return *ticks.integer();
+}
+
+std::int64_t waves_of(const ThreadLayout& layout, const Grid& grid) {
+  const std::int64_t at_once = layout.sms * (layout.threads / grid.threads);
+  return (grid.blocks - 1) / at_once + 1;
 }
 
 Device device_of(const ThreadLayout& layout, QueueOrder order, std::int64_t channels, Placement placement) {

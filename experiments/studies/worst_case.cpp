@@ -84,7 +84,7 @@ Clients clients_of(const OneShotKernels& set, const std::string& unit) {
   Clients clients;
   clients.ordered = set.listed;
   for (const OneShotStream& stream : set.streams) {
-    Clients::One one{client_named(stream.name), 0, ticks.up(stream.kernels.front().at)};
+    Clients::One one{client_named(stream.name), 0, ticks.whole(stream.kernels.front().at, "at")};
     for (const OneShotKernel& kernel : stream.kernels) {
       clients.targets.emplace_back(clients.all.size(), one.client.kernels.size());
       one.client.kernels.push_back(kernel_of(kernel.grid, {ticks.down(kernel.grid.block_time())}));

@@ -92,6 +92,14 @@ class Bound(ProgramTest):
         self.assertIn("1 ms of the task set is 1000000 ns here", (self.folder / "worst/b.yaml").read_text())
         self.assertIn("block_task_length: 2000000 ns", (self.folder / "worst/b.yaml").read_text())
 
+    def test_times_too_fine_for_a_clock_are_rounded_and_the_output_says_to_what(self):
+        path = self.file("set.yaml", SET.replace("C: 1 ms", "C: 1/3333333331 ms").replace("T: 3 ms", "T: 1/999983 s"))
+        seen = self.gangway("bound", path, "--simulate", "1 ms").stdout
+        self.assertIn("with block times rounded down and periods up to multiples of 1/100000000000000", seen)
+        self.assertIn("rounded down", self.gangway("bound", path, "--steps", 3).stdout)
+        found = json.loads(self.gangway("bound", path, "--simulate", 1, "--json").stdout)
+        self.assertFalse(found["simulation"]["exact"])
+
     def test_wrong_calls_of_the_search(self):
         path = self.file("set.yaml", SET)
         (self.folder / "full").mkdir()

@@ -1,6 +1,8 @@
 // Simulated task sets against hand-worked responses and against every bound that is proven.
 #include "experiments/studies/responses.hpp"
+#include "experiments/studies/worst_case.hpp"
 #include "models/bounds/report.hpp"
+#include "models/error.hpp"
 #include "models/random.hpp"
 #include "tests/cases.hpp"
 #include "tests/catch.hpp"
@@ -88,10 +90,57 @@ TEST_CASE("a long run tells what grows, what is met and what is neither", "[resp
 TEST_CASE("times that no clock can hold are rounded to the safe side", "[responses]") {
   const TaskSet set = set_of(
       "device: {layout: pool, m: 4}\n"
-      "tasks: [{name: a, C: 1/999999937, T: 1/3, g: 1, b: 1}, {name: b, C: 1/7, T: 10, g: 3, b: 4}]\n");
+      "tasks: [{name: a, C: 1/999999937, T: 1/3, g: 1, b: 1}, {name: b, C: 142857142857/1000000000037, T: "
+      "10, g: 3, b: 4}]\n");
   const SimulatedResponses seen = simulate_responses(set, Rational(100), 1);
   CHECK_FALSE(seen.exact);
+  CHECK(seen.tasks[0]->value <= Rational(1, 999'999'937) + Rational(1, 7));
   CHECK(seen.tasks[1]->value <= Rational(1, 3));
+}
+
+TEST_CASE("a short block beside long ones is never longer than it may be", "[responses]") {
+  // 333.3 ns and 1/999 s need 2 10^13 ticks of a second, and the other time more than there are.
+  for (const char* fast : {"3333/10000000000", "333333337/1000000000000037"}) {
+    const TaskSet set = set_of(
+        "device: {layout: pool, m: 4}\n"
+        "tasks: [{name: slow, C: 0.5, T: 2, g: 1, b: 1}, {name: fast, T: 1/999, g: 1, b: 1, C: " +
+        std::string(fast) + "}]\n");
+    const BoundReport report = bound_responses(set);
+    const SimulatedResponses seen = simulate_responses(set, Rational(10), 1);
+    CHECK(seen.exact == (seen.scale == Rational(19'980'000'000'000)));
+    CHECK(seen.tasks[1]->value <= *report.tightest(1));
+    CHECK(seen.tasks[1]->value >= *report.tightest(1) * Rational(999'999, 1'000'000));
+    const LongRun run = simulate_periodically(set, 500, 1);
+    CHECK(run.tasks[1].largest <= *report.tightest(1));
+    const SearchedResponses searched = search_worst_case(set, {std::nullopt, 5}, 1, false);
+    CHECK(searched.tasks[1]->response <= *report.tightest(1));
+  }
+}
+
+TEST_CASE("what would be nothing after rounding is refused", "[responses]") {
+  const TaskSet set = set_of(
+      "device: {layout: pool, m: 4}\n"
+      "tasks: [{name: a, C: 1/999999999989, T: 1, g: 1, b: 1}, {name: b, C: 1/7, T: 1000000007, g: 3, b: "
+      "4}]\n");
+  CHECK_THROWS_WITH(simulate_responses(set, Rational(100), 1),
+                    "--simulate: key 'horizon': found a block of 1/999999999989, expected at least 1/500000, "
+                    "as the run has up to 10^15 ticks of 1/1000000 and blocks need 2");
+  CHECK_THROWS_AS(search_worst_case(set, {std::nullopt, 5}, 1, false), InputError);
+  CHECK_THROWS_AS(simulate_periodically(set, 2, 1), InputError);
+}
+
+TEST_CASE("times at which kernels are submitted are never rounded", "[responses]") {
+  const auto set = [](const char* at) {
+    return set_of(
+        "device: {layout: pool, m: 4}\nsubmitted: listed\n"
+        "streams: [{name: s, kernels: [{name: a, C: 1/3, g: 1, b: 1}]},\n"
+        "          {name: t, kernels: [{name: b, C: 333333337/1000000000000037, g: 1, b: 1, at: " +
+        std::string(at) + "}]}]\n");
+  };
+  const SimulatedResponses seen = simulate_responses(set("0.1"), Rational(1), 1);
+  CHECK_FALSE(seen.exact);
+  CHECK(seen.tasks[1]->value <= Rational(1, 10) + Rational(333333337, 1000000000000037));
+  CHECK_THROWS_AS(simulate_responses(set("1/7"), Rational(1), 1), InputError);
 }
 
 TEST_CASE("no simulated response is above a proven bound", "[responses][long]") {
