@@ -100,14 +100,19 @@ LongRun play_periodically(const SporadicTasks& set, const std::string& unit, std
                           std::uint64_t seed) {
   const Rational horizon = horizon_of(set.tasks, jobs, [](const SporadicTask& task) { return task.period; });
   std::vector<Rational> times;
-  Rational latest = horizon, drained;
+  Rational latest = horizon, waves, drained;
   for (const SporadicTask& task : set.tasks) {
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
     latest = std::max(latest, task.period);
     const Rational of_task = Rational::ceil_of(horizon, task.period) * waves_of(set.layout, task.grid);
+    waves += of_task;
     drained += of_task * task.grid.block_time();
   }
+  if (waves > Rational(kMostJobsOfRun))
+    throw InputError(kCommand, "jobs",
+                     fmt::format("{} for each task, {} waves of blocks", jobs, waves.text()),
+                     fmt::format("at most {} in all", kMostJobsOfRun));
   const Ticks ticks(times, std::max(latest, drained / Ticks::kBacklog), Ticks::Prefer::nanosecond, unit,
                     kCommand, "jobs");
   Stream random(seed, "offsets", {});

@@ -48,18 +48,21 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
                             std::uint64_t seed) {
   const auto& patterns = release_patterns();
   std::vector<Rational> times{horizon};
-  Rational jobs, drained;
+  Rational jobs, waves, drained;
   for (const SporadicTask& task : set.tasks) {
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
     const Rational released = Rational::ceil_of(horizon, task.period);
     const Rational of_task = released * waves_of(set.layout, task.grid);
     jobs += released;
+    waves += of_task;
     drained += of_task * task.grid.block_time() + task.period * kLongestGap;
   }
   const Rational most(kMostSimulatedJobs / static_cast<std::int64_t>(kRounds * patterns.size()));
-  if (jobs > most)
-    throw InputError(kSimulateOption, "horizon", jobs.text() + " jobs for each pattern of releases",
+  if (waves > most)
+    throw InputError(kSimulateOption, "horizon",
+                     (jobs > most ? jobs.text() + " jobs" : waves.text() + " waves of blocks") +
+                         " for each pattern of releases",
                      "at most " + most.text());
   const Ticks ticks(times, std::max(horizon, drained / Ticks::kBacklog), Ticks::Prefer::fine, unit,
                     kSimulateOption, "horizon");
@@ -106,7 +109,7 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
   std::vector<Rational> times;
   std::vector<std::size_t> first;  // kernel of a stream among all
   std::size_t kernels = 0;
-  Rational longest;
+  Rational longest, waves;
   for (const OneShotStream& stream : set.streams) {
     first.push_back(kernels);
     kernels += stream.kernels.size();
@@ -114,8 +117,14 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
       times.push_back(kernel.grid.block_time());
       times.push_back(kernel.at);
       longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;
+      waves += Rational(waves_of(set.layout, kernel.grid));
     }
   }
+  const Rational most(kMostSimulatedJobs / static_cast<std::int64_t>(kOrders));
+  if (waves > most)
+    throw InputError(kSimulateOption, "streams",
+                     fmt::format("{} waves of blocks in each of {} orders", waves.text(), kOrders),
+                     "at most " + most.text());
   const Ticks ticks(times, longest, Ticks::Prefer::fine, unit, kSimulateOption, "horizon");
   SimulatedResponses out;
   out.exact = ticks.exact();

@@ -33,7 +33,7 @@ Rational simulation_horizon(const TaskSet& set, std::string_view text);
 // in bursts and nearly periodically; with full and shorter blocks; in several orders at ties (on
 // multiprocessors also with both placements). One-shot kernels: in the listed order, or in many. Kernels that
 // own the GPU: under piv or rr, with release jitter. Deterministic in the seed. Throws InputError for more
-// than 20 million jobs, and for blocks too short to round.
+// than 20 million jobs, or waves of blocks on an empty device, and for blocks too short to round.
 SimulatedResponses simulate_responses(const TaskSet& set, const Rational& horizon, std::uint64_t seed);
 
 // A task's result in one long run.
@@ -49,7 +49,7 @@ struct LongRun {
 };
 
 // Plays the tasks periodically from random offsets with full times, long enough to release `jobs` per task on
-// average. Deterministic in the seed. Throws InputError for more than 20 million jobs in
+// average. Deterministic in the seed. Throws InputError for more than 20 million jobs or waves of blocks in
 // total, for blocks too short to round, and for tasks without periods.
 LongRun simulate_periodically(const TaskSet& set, std::uint64_t jobs, std::uint64_t seed);
 

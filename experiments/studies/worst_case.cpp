@@ -1,5 +1,7 @@
 #include "experiments/studies/worst_case.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -16,6 +18,7 @@ const Origin kOption{"--search", 0};
 
 constexpr std::uint64_t kClimb = 500;            // simulations of one climb
 constexpr std::int64_t kMostJobsSearched = 600;  // of one simulation
+constexpr std::int64_t kMostWaves = 20'000'000;  // of blocks, likewise
 constexpr std::size_t kMostExceptions = 256;     // shorter blocks of one kernel
 constexpr std::int64_t kMostShortened = 64;      // blocks at once
 constexpr std::int64_t kLongestWindow = 8;       // in longest periods: for so long jobs are released
@@ -44,10 +47,18 @@ Client client_named(const std::string& name) {
   return client;
 }
 
+void limit(std::int64_t waves, std::int64_t jobs, const std::string& kernel) {
+  if (waves > kMostWaves / jobs)
+    throw InputError(
+        kOption, kernel, fmt::format("{} waves of blocks", waves),
+        fmt::format("at most {}, as a simulation may have {} jobs of it", kMostWaves / jobs, jobs));
+}
+
 Clients clients_of(const SporadicTasks& set, const std::string& unit) {
   std::vector<Rational> times;
   Rational longest;
   for (const SporadicTask& task : set.tasks) {
+    limit(waves_of(set.layout, task.grid), kMostJobsSearched, task.name);
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
     longest = std::max(longest, task.period * (2 * kLatestRelease));
@@ -76,6 +87,7 @@ Clients clients_of(const OneShotKernels& set, const std::string& unit) {
   Rational longest;
   for (const OneShotStream& stream : set.streams)
     for (const OneShotKernel& kernel : stream.kernels) {
+      limit(waves_of(set.layout, kernel.grid), 1, kernel.name);
       times.push_back(kernel.grid.block_time());
       times.push_back(kernel.at);
       longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;

@@ -40,7 +40,7 @@ struct SearchedResponses {
 
 // A pure function of set, seed and number of steps; a limit in seconds ends at some number of steps with the
 // same result. If `stop` is set, returns the best so far. Throws InputError for sets whose kernels own the
-// GPU.
+// GPU, and for too many waves of blocks.
 SearchedResponses search_worst_case(const TaskSet& set, const SearchLimits& limits, std::uint64_t seed,
                                     const std::atomic<bool>& stop);
 

@@ -100,6 +100,15 @@ class Bound(ProgramTest):
         found = json.loads(self.gangway("bound", path, "--simulate", 1, "--json").stdout)
         self.assertFalse(found["simulation"]["exact"])
 
+    def test_a_simulation_without_end_is_refused(self):
+        path = self.file("blocks.yaml", SET.split("tasks:")[0] + "tasks: [{name: a, C: 1, T: 1, g: 1000000000, b: 1}]\n")
+        self.assertIn("--simulate: key 'horizon': found 5000000000 waves of blocks for each pattern of releases, expected at most 740740",
+                      self.refused("bound", path, "--simulate", 10))
+        self.assertIn("found 1000000 jobs for each pattern", self.refused("bound", path, "--simulate", 1000000))
+        self.assertIn("expected at most 33333", self.refused("bound", path, "--steps", 1))
+        study = self.file("study.yaml", "kind: study\nversion: 1\nname: s\ntask_sets: [blocks.yaml]\nsimulate: {jobs: 10}\n")
+        self.assertIn("10 for each task, 5000000000 waves of blocks", self.refused("run", study, "--out", "out"))
+
     def test_wrong_calls_of_the_search(self):
         path = self.file("set.yaml", SET)
         (self.folder / "full").mkdir()
