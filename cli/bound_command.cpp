@@ -122,6 +122,8 @@ void print_set(const BoundReport& report, const std::string& unit) {
   }
 }
 
+bool has_horizon(const TaskSet& set) { return !std::holds_alternative<OneShotKernels>(set.tasks); }
+
 void print(const TaskSet& set, const BoundReport& report, const Seen& seen, std::uint64_t seed) {
   print_totals(set, report);
   for (std::size_t i = 0; i < report.tasks.size(); ++i) {
@@ -135,8 +137,9 @@ void print(const TaskSet& set, const BoundReport& report, const Seen& seen, std:
                                text_of(Rational(1) / scale, set.unit));
   };
   if (seen.simulated)
-    fmt::print("\n{} jobs simulated{}\n", seen.simulated->jobs,
-               rounded(seen.simulated->exact, seen.simulated->scale));
+    fmt::print("\n{} jobs simulated{}{}\n", seen.simulated->jobs,
+               rounded(seen.simulated->exact, seen.simulated->scale),
+               has_horizon(set) ? "" : ", whatever the time, as these kernels are submitted once");
   if (seen.searched)
     fmt::print("\n{} simulations for each task, {} jobs{}; the same once more: --steps {} --seed {}\n",
                seen.searched->steps, seen.searched->jobs, rounded(seen.searched->exact, seen.searched->scale),
@@ -239,7 +242,8 @@ void add_bound(CLI::App& app, int& code) {
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
   sub->add_option("taskset", arguments->file, "task set file")->type_name(value_type::kFile);
   sub->add_option("--simulate", arguments->horizon,
-                  "also simulate jobs released up to this time, and print the largest responses")
+                  "also simulate jobs released up to this time (any, for kernels submitted once), and print "
+                  "the largest responses")
       ->type_name(value_type::kTime);
   auto* seconds = sub->add_option("--search", arguments->seconds,
                                   "also search this many seconds for the largest responses")

@@ -109,6 +109,14 @@ class Bound(ProgramTest):
         study = self.file("study.yaml", "kind: study\nversion: 1\nname: s\ntask_sets: [blocks.yaml]\nsimulate: {jobs: 10}\n")
         self.assertIn("10 for each task, 5000000000 waves of blocks", self.refused("run", study, "--out", "out"))
 
+    def test_kernels_submitted_once_have_no_horizon(self):
+        text = SET.split("tasks:")[0] + "streams: [{name: s, kernels: [{name: k, C: 4 ms, g: 2, b: 1}]}]\n"
+        short, long = (self.gangway("bound", self.file("once.yaml", text), "--simulate", time).stdout for time in ("1 ms", "1000 ms"))
+        self.assertEqual(short, long)
+        self.assertIn("200 jobs simulated, whatever the time, as these kernels are submitted once", short)
+        many = self.file("many.yaml", text.replace("g: 2", "g: 1000000000"))
+        self.assertIn("500000000 waves of blocks in each of 200 orders", self.refused("bound", many, "--simulate", 1))
+
     def test_wrong_calls_of_the_search(self):
         path = self.file("set.yaml", SET)
         (self.folder / "full").mkdir()
