@@ -272,17 +272,18 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     const auto real = reinterpret_cast<CUresult (*)(A...)>(intercepted[I].real);
     if (real == nullptr) return CUDA_ERROR_NOT_SUPPORTED;
     if constexpr (E == Event::capture_begins) {
-      Gate::Capture capture(gate, Gate::Capture::begins);
+      Gate::CaptureBegin capture(gate, name_of(stream_in(arguments...), Thread));
       const CUresult result = real(arguments...);
       if (result == CUDA_SUCCESS) capture.began();
       return result;
     } else if constexpr (E == Event::capture_joins) {
-      const Gate::Capture capture(gate, Gate::Capture::joins);
+      const Gate::CaptureJoin capture(gate);
       return real(arguments...);
     } else if constexpr (E == Event::capture_ends) {
-      const bool captured = driver.capturing(name_of(stream_in(arguments...), Thread));
+      const StreamName name = name_of(stream_in(arguments...), Thread);
+      const bool captured = driver.capturing(name);
       const CUresult result = real(arguments...);
-      if (captured && !driver.capturing(name_of(stream_in(arguments...), Thread))) gate.capture_ended();
+      if (captured && !driver.capturing(name)) gate.capture_ended(name);
       return result;
     } else if constexpr (E == Event::stream_created || E == Event::context_created) {
       if (!gate.channel_opens()) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
@@ -334,7 +335,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::event_awaited) {
       const StreamName name = name_of(stream_in(arguments...), Thread);
       if (kept() && !captured(name)) keeper()->waits(name, event_in(arguments...));
-      const Gate::Capture capture(gate, Gate::Capture::joins);
+      const Gate::CaptureJoin capture(gate);
       return real(arguments...);
     } else if constexpr (E == Event::context_destroyed) {
       const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));

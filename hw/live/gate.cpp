@@ -359,19 +359,41 @@ void Gate::found_unknown() {
 // --- Captures, destruction, forks
 // ------------------------------------------------------------------------------
 
-Gate::Capture::Capture(Gate& gate, Kind kind) : gate_(gate) {
-  if (kind == joins && gate.captures_.load() == 0) return;  // nothing to join
-  gate.streams_mutex_.lock();
-  locked_ = true;
-  if (kind == begins) {
-    counted_ = true;
-    gate.captures_.fetch_add(1);
-  }
+Gate::CaptureBegin::CaptureBegin(Gate& gate, const StreamName& stream)
+    : lock_(gate.streams_mutex_), gate_(gate), stream_(stream) {
+  if (stream.context == 0) stream_.context = gate.driver_.context(stream);
+  gate.captures_.fetch_add(1);
 }
 
-Gate::Capture::~Capture() {
+void Gate::CaptureBegin::began() {
+  const std::lock_guard lock(gate_.captures_mutex_);
+  const auto known = [this](const StreamName& one) {
+    return one.handle == stream_.handle && one.context == stream_.context;
+  };
+  // A capture of that stream ended unseen.
+  if (std::any_of(gate_.capturing_.begin(), gate_.capturing_.end(), known)) return;
+  gate_.capturing_.push_back(stream_);
+  counted_ = false;
+}
+
+Gate::CaptureBegin::~CaptureBegin() {
   if (counted_) gate_.captures_.fetch_sub(1);
-  if (locked_) gate_.streams_mutex_.unlock();
+}
+
+Gate::CaptureJoin::CaptureJoin(Gate& gate) {
+  if (gate.captures_.load() != 0) lock_ = std::unique_lock(gate.streams_mutex_);  // else nothing to join
+}
+
+template <typename Which>
+void Gate::captures_end(const Which& which) {
+  const std::lock_guard lock(captures_mutex_);
+  captures_.fetch_sub(static_cast<std::uint32_t>(std::erase_if(capturing_, which)));
+}
+
+void Gate::capture_ended(const StreamName& stream) {
+  captures_end([&](const StreamName& one) {
+    return one.handle == stream.handle && (!stream.per_thread() || one.context == stream.context);
+  });
 }
 
 Gate::StreamEnd::StreamEnd(Gate& gate, const StreamName& stream)
@@ -387,6 +409,7 @@ Gate::StreamEnd::StreamEnd(Gate& gate, const StreamName& stream)
 }
 
 void Gate::StreamEnd::gone() {
+  gate_.captures_end([this](const StreamName& one) { return one.handle == stream_; });
   ClientPage* page = gate_.page_.load();
   if (page == nullptr || stream_ == 0) return;
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
@@ -410,6 +433,7 @@ Gate::ContextEnd::ContextEnd(Gate& gate, std::uint64_t context) : gate_(gate), c
 
 void Gate::ContextEnd::gone() {
   gone_ = true;
+  gate_.captures_end([this](const StreamName& one) { return one.context == context_; });
   ClientPage* page = gate_.page_.load();
   if (page == nullptr) return;
   const std::lock_guard lock(gate_.streams_mutex_);
@@ -434,6 +458,8 @@ void Gate::forked() {
   permit_.store(&unopened_);
   page_.store(nullptr);
   captures_.store(0);
+  new (&captures_mutex_) std::mutex;
+  capturing_.clear();
   failing_.store(0);
   over_when_forced_.store(UINT64_MAX);
   new (&first_mutex_) std::mutex;

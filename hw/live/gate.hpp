@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "hw/live/gate_channels.hpp"
 #include "hw/live/gate_driver.hpp"
@@ -73,20 +74,30 @@ class Gate {
   // Asks the driver about streams with outstanding work. True if nothing is outstanding.
   bool look();
 
-  // Held around a call that begins a capture or adds a stream to one.
-  class Capture {
+  // Held around a call that begins a capture of this stream.
+  class CaptureBegin {
    public:
-    enum Kind { begins, joins };
-    Capture(Gate& gate, Kind kind);
-    ~Capture();
-    void began() { counted_ = false; }  // the capture lasts until capture_ended()
+    CaptureBegin(Gate& gate, const StreamName& stream);
+    ~CaptureBegin();
+    // The capture lasts until capture_ended(), or until the stream or its context is gone.
+    void began();
 
    private:
+    std::unique_lock<std::mutex> lock_;
     Gate& gate_;
-    bool locked_ = false, counted_ = false;
+    StreamName stream_;
+    bool counted_ = true;
+  };
+  // Held around a call that adds a stream to a capture.
+  class CaptureJoin {
+   public:
+    explicit CaptureJoin(Gate& gate);
+
+   private:
+    std::unique_lock<std::mutex> lock_;
   };
   bool captures() const { return captures_.load() != 0; }  // some are under way
-  void capture_ended() { captures_.fetch_sub(1); }
+  void capture_ended(const StreamName& stream);            // that began in this stream
 
   // Channels are streams and contexts. Call before one is made. False if the client may have no more;
   // otherwise it counts until channel_failed(), or until it is closed under its name (0: the context's own)
@@ -187,6 +198,8 @@ class Gate {
       page.crowd.fetch_sub(1);
   }
   bool look_locked(ClientPage& page);
+  template <typename Which>
+  void captures_end(const Which& which);
   std::optional<std::uint64_t> returned(const StreamSlot& slot, const ClientPage& page) const;
   [[gnu::cold]] void mark(const Pass& pass, const StreamName& stream, const ClientPage& page, bool shared);
   [[gnu::cold]] void take_back(StreamSlot& slot);  // a submission that has failed
@@ -213,6 +226,8 @@ class Gate {
   bool memory_away_ = false, open_when_here_ = false;
   std::array<std::uint64_t, kMostEnding> ending_{};  // contexts that may be destroyed right now
   std::atomic<std::uint32_t> captures_{0}, unknown_{0};
+  std::mutex captures_mutex_;
+  std::vector<StreamName> capturing_;              // streams in which captures began, with their contexts
   std::atomic<std::int64_t> priority_{INT64_MIN};  // requested; INT64_MIN: none so far
   std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again
 };

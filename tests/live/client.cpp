@@ -129,6 +129,28 @@ int captures(int count) {
   return 0;
 }
 
+// Captures that end with their stream, or the whole context, then jobs in the legacy stream.
+int abandons(int count) {
+  Gpu gpu;
+  NEED(cuStreamBeginCapture(new_stream(), CU_STREAM_CAPTURE_MODE_RELAXED));
+  NEED(cuDevicePrimaryCtxReset(0));
+  Gpu again;
+  const CUstream stream = new_stream();
+  NEED(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+  NEED(cuStreamDestroy(stream));
+  CUdeviceptr word = 0;
+  CUevent event = nullptr;
+  NEED(cuMemAlloc(&word, 4));
+  NEED(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+  for (int job = 0; job < count; ++job) {
+    NEED(cuMemsetD32Async(word, 0, 1, nullptr));
+    NEED(cuEventRecord(event, nullptr));
+    NEED(cuEventSynchronize(event));
+  }
+  std::printf("abandons %d\n", count);
+  return 0;
+}
+
 // A host function that ends when a thread of the program has submitted something.
 int callback(int count) {
   Gpu gpu;
@@ -275,6 +297,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "jobs") == 0) return jobs(number);
   if (std::strcmp(what, "endless") == 0) return endless(number, argc > 3 ? std::atoi(argv[3]) : 0);
   if (std::strcmp(what, "captures") == 0) return captures(number);
+  if (std::strcmp(what, "abandons") == 0) return abandons(number);
   if (std::strcmp(what, "callback") == 0) return callback(number);
   if (std::strcmp(what, "until") == 0) return until(argv[2]);
   if (std::strcmp(what, "forks") == 0) return forks();

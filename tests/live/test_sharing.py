@@ -101,6 +101,12 @@ class Together(unittest.TestCase):
         for policy in (["disengaged-timeslice", "--param", "slice=2 ms"], ["piv", "--in-flight", "2"]):
             self.together("--policy", *policy, commands=[[CLIENT, "captures", "25"], [CLIENT, "jobs", "25"]])
 
+    def test_captures_that_end_with_their_stream_or_context(self):
+        daemon = Daemon("--policy", "piv")
+        self.assertEqual(daemon.run(CLIENT, "abandons", "50"), (0, "abandons 50\n", ""))
+        out, _, _ = daemon.end()
+        self.assertIn("50 submissions in 50 jobs", out)
+
     def test_a_host_function_that_needs_the_gate(self):
         _, steps = self.together("--policy", "piv", "--drain-limit", "20 ms",
                                  commands=[[CLIENT, "callback", "6"], [CLIENT, "jobs", "60"]])

@@ -303,7 +303,7 @@ TEST_CASE("A capturing stream passes a closed gate and is never asked", "[live]"
   process.driver.finish(process.stream);
   process.submit(process.stream);
   {
-    Gate::Capture capture(process.gate, Gate::Capture::begins);
+    Gate::CaptureBegin capture(process.gate, process.stream);
     process.driver.set_capturing(process.stream, true);
     capture.began();
   }
@@ -315,9 +315,30 @@ TEST_CASE("A capturing stream passes a closed gate and is never asked", "[live]"
   CHECK_FALSE(process.gate.look());
   CHECK(process.driver.queries_of_capturing() == 0);
   process.driver.set_capturing(process.stream, false);
-  process.gate.capture_ended();
+  process.gate.capture_ended(process.stream);
   process.driver.finish(process.stream);
   CHECK(process.gate.look());
+}
+
+TEST_CASE("A capture ends with its stream, and with its context", "[live]") {
+  Process process;
+  const auto capture = [&](const StreamName& stream) {
+    Gate::CaptureBegin(process.gate, stream).began();
+    REQUIRE(process.gate.captures());
+  };
+  capture(process.stream);
+  Gate::StreamEnd(process.gate, process.stream).gone();
+  CHECK_FALSE(process.gate.captures());
+  capture(process.stream);
+  capture(StreamName::of_this_thread(2));
+  Gate::ContextEnd(process.gate, 1).gone();  // the stream's, says the driver
+  CHECK(process.gate.captures());
+  process.gate.capture_ended(StreamName::of_this_thread(3));  // another stream
+  CHECK(process.gate.captures());
+  process.gate.capture_ended(StreamName::of_this_thread(2));
+  CHECK_FALSE(process.gate.captures());
+  { const Gate::CaptureBegin failed(process.gate, process.stream); }
+  CHECK_FALSE(process.gate.captures());
 }
 
 TEST_CASE("A destroyed stream's work is outstanding until it is over", "[live]") {
