@@ -232,6 +232,8 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   if (pass.thread != nullptr)
     pass.thread->submissions.store(pass.thread->submissions.load(std::memory_order_relaxed) + 1,
                                    std::memory_order_relaxed);
+  else
+    page.crowd_submissions.fetch_add(1, std::memory_order_relaxed);
   GANGWAY_POINT("before-outside");
   mark_outside(pass.thread, page);
   GANGWAY_POINT("outside");

@@ -13,8 +13,8 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 14;
-inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share a counter
+inline constexpr std::uint32_t kVersion = 15;
+inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share counters
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work; the last slot is shared
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
@@ -146,7 +146,8 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> channels;  // streams and contexts made
   // Driver functions that the program requested and the gate does not know.
   std::atomic<std::uint32_t> unknown;
-  std::atomic<std::uint32_t> orphaned;  // how often and how long it was without a daemon
+  std::atomic<std::uint64_t> crowd_submissions;  // of all threads without a slot
+  std::atomic<std::uint32_t> orphaned;           // how often and how long it was without a daemon
   std::atomic<std::int64_t> orphaned_ns;
   // The priority that the program requested, and how often it requested one (0: never).
   std::atomic<std::int32_t> priority;
@@ -219,7 +220,7 @@ struct alignas(64) ClientPage {
     return sum;
   }
   std::uint64_t submissions() const {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = crowd_submissions.load(std::memory_order_relaxed);
     for (std::uint32_t t = 0, n = slots_used(); t < n; ++t)
       sum += threads[t].submissions.load(std::memory_order_relaxed);
     return sum;

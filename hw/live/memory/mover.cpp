@@ -112,18 +112,10 @@ bool Mover::prepare_host() {
   return growth == HostPool::Growth::more;
 }
 
-// Threads beyond those that have a slot count with their streams only.
-std::uint64_t Mover::work_begun() const {
-  const ClientPage& page = *memory_.gate().page();
-  std::uint64_t sum = page.submissions();
-  for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) sum += page.stream[s].begun.load();
-  return sum;
-}
-
 // What the program may have written since its state came back is not the same on the host any more. The gate
 // sees submissions, not what they write: one is enough, but for what nothing may write to, or no kernel.
 void Mover::look_for_writes() {
-  if (work_begun() == begun_here_) return;
+  if (memory_.gate().page()->submissions() == submissions_) return;
   for (Chunk& chunk : memory_.chunks())
     if (!chunk.declared && chunk.may_be_written()) chunk.same_on_host = false;
 }
@@ -214,7 +206,7 @@ void Mover::save(const Order& order) {
   memory_.gate().memory_leaves();
   memory_.begin_move(Goal::away);
   look_for_writes();
-  begun_here_ = work_begun();
+  submissions_ = memory_.gate().page()->submissions();
   const auto gone = [&](Chunk& chunk, std::uint64_t address) {
     moves.end_access(address, chunk.size);
     if (const int failed = moves.leave(chunk)) {  // whatever becomes of those behind it
@@ -323,7 +315,7 @@ void Mover::restore(const Order& order) {
     GANGWAY_POINT("chunk-comes");
   }
   drain(finish);
-  begun_here_ = work_begun();
+  submissions_ = memory_.gate().page()->submissions();
   memory_.end_move();
   standing.restore_ns.store(monotonic_ns() - began);
   if (memory_.all_here()) standing.restores.fetch_add(1);

@@ -52,7 +52,6 @@ class Mover {
   enum class Finished { part, chunk, torn };
   Finished finish_oldest(MemoryDriver::Way way);
   void look_for_writes();
-  std::uint64_t work_begun() const;
   bool is_as_declared(Chunk& chunk, ChunkMoves& moves);
   bool copy_out(void* to, std::uint64_t from, std::uint64_t size);
 
@@ -63,7 +62,7 @@ class Mover {
   unsigned lane_ = 0;
   int failed_ = 0;                 // error of the current order
   std::optional<Order> given_up_;  // this order is not tried again
-  std::uint64_t begun_here_ = 0;   // work_begun() at the latest move
+  std::uint64_t submissions_ = 0;  // of the client, by the latest move
 };
 
 }  // namespace gangway::live

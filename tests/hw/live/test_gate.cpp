@@ -390,6 +390,7 @@ TEST_CASE("More threads than there are slots are all seen inside", "[live][threa
   go = true;
   for (std::thread& thread : threads) thread.join();
   CHECK(process.page().nobody_inside());
+  CHECK(process.page().submissions() == kMany);
 }
 
 }  // namespace

@@ -541,9 +541,7 @@ TEST_CASE("Work of threads without a slot counts", "[live][memory]") {
   process.order(Goal::away);
   process.order(Goal::here);
   process.device.word(at) = 7;
-  process.source->client.streams.store(1);
-  process.source->client.stream[0].begun.store(1);
-  process.source->client.stream[0].known.store(1);
+  process.source->client.crowd_submissions.store(1);
   process.order(Goal::away);
   process.order(Goal::here);
   CHECK(process.device.word(at) == 7);
