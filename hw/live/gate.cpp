@@ -6,6 +6,7 @@
 #include <new>
 
 #include "hw/live/kill_points.hpp"
+#include "hw/live/thread_end.hpp"
 
 namespace gangway::live {
 namespace {
@@ -31,20 +32,17 @@ thread_local Local local;
 std::atomic<std::uint64_t> threads_named{0}, openings{0};
 thread_local std::uint64_t own_stream = 0;  // the handle that stands for the thread's; 0: not used so far
 
-// Gives the thread's slots back. Apart from Local, which so needs no guard at each use.
-struct ThreadEnd {
-  ~ThreadEnd() {
-    if (local.thread != nullptr) local.thread->taken.store(0);
-    if (local.page != nullptr && own_stream != 0)
-      for (std::uint32_t s = 0, n = local.page->streams_used(); s < n; ++s) {
-        std::uint64_t its = own_stream;
-        local.page->stream[s].stream.compare_exchange_strong(its, its | Gate::kEnded);
-      }
-    local = {};
-  }
-  bool armed = false;
-};
-thread_local ThreadEnd at_end;
+// The thread has ended.
+void give_slots_back() {
+  if (local.thread != nullptr) local.thread->taken.store(0);
+  if (local.page != nullptr && own_stream != 0)
+    for (std::uint32_t s = 0, n = local.page->streams_used(); s < n; ++s) {
+      std::uint64_t its = own_stream;
+      local.page->stream[s].stream.compare_exchange_strong(its, its | Gate::kEnded);
+    }
+  local = {};
+  own_stream = 0;  // whoever submits all the same needs another name
+}
 
 }  // namespace
 
@@ -68,7 +66,7 @@ ThreadSlot* Gate::take_thread_slot(ClientPage& page) {
   local.thread = nullptr;
   local.job = 0;
   for (Remembered& r : local.streams) r = {};
-  at_end.armed = true;
+  if (!ThreadEnd<&give_slots_back>::await()) return nullptr;  // the slot would never be free again
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     std::uint32_t free = 0;
     if (!page.threads[t].taken.compare_exchange_strong(free, 1)) continue;

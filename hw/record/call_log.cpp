@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "hw/live/thread_end.hpp"
+
 namespace gangway::spool {
 namespace {
 
@@ -23,20 +25,19 @@ constinit thread_local CallLog* current = nullptr;
 
 }  // namespace
 
-struct CallLog::End {
-  ~End() {
-    const std::lock_guard lock(current->mutex_);
-    current->ended_ = true;
-    current = nullptr;  // what the thread's other exit handlers call comes into another log
-  }
-};
+void CallLog::thread_ends() {
+  if (current == nullptr) return;
+  const std::lock_guard lock(current->mutex_);
+  current->ended_ = true;
+  current = nullptr;  // what is called even later comes into another log
+}
 
 CallLog::CallLog() : thread(static_cast<std::uint32_t>(syscall(SYS_gettid))) {}
 
 CallLog& CallLog::mine() {
   if (current == nullptr) {
     current = new CallLog;
-    static thread_local End end;
+    live::ThreadEnd<&CallLog::thread_ends>::await();
     const std::lock_guard lock(all().mutex);
     all().logs.push_back(current);
   }

@@ -26,8 +26,8 @@ class CallLog {
   std::uint32_t depth = 0, outermost = 0;
 
  private:
-  struct End;
   CallLog();
+  static void thread_ends();
 
   std::mutex mutex_;
   std::vector<Call> calls_;

@@ -115,6 +115,29 @@ TEST_CASE("A thread that ends leaves its slot to others") {
   CHECK(it.outstanding() == 0);
 }
 
+TEST_CASE("A thread whose last destructors submit leaves its slot to others, too") {
+  MarkedStage it;
+  struct Last {
+    ~Last() {
+      if (stage == nullptr) return;
+      const StreamName own = StreamName::of_this_thread(1);
+      stage->submit(own);
+      stage->driver.finish(own);
+      stage->gate.look();
+    }
+    MarkedStage* stage = nullptr;
+  };
+  for (int n = 0; n < 1100; ++n)
+    std::thread([&] {
+      thread_local Last last;
+      last.stage = &it;  // before the first submission, so its end comes after that of what was made for it
+      it.submit({7000, 0});
+    }).join();
+  CHECK(it.gate.page()->slots_used() == 1);
+  CHECK(it.gate.page()->streams_used() < 4);
+  CHECK(it.gate.page()->submissions() == 2200);
+}
+
 TEST_CASE("No event of a context that is gone is used") {
   MarkedStage it;
   it.source.permit.allowed = 4;
