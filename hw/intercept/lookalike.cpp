@@ -251,6 +251,15 @@ void answer_with_ours(const char* symbol, void** answer) {
   note_unknown(symbol);
 }
 
+// The context that a call ends. 0: none.
+std::uint64_t ended_by(CUcontext context) { return reinterpret_cast<std::uint64_t>(context); }
+std::uint64_t ended_by(CUgreenCtx green) {
+  static const auto of_green =
+      reinterpret_cast<decltype(&::cuCtxFromGreenCtx)>(real_function("cuCtxFromGreenCtx"));
+  CUcontext context = nullptr;
+  return of_green != nullptr && of_green(&context, green) == CUDA_SUCCESS ? ended_by(context) : 0;
+}
+
 // Before and after the driver destroys a context.
 void context_goes(std::uint64_t context) {
   if (forms == nullptr) return;
@@ -338,13 +347,15 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const Gate::CaptureJoin capture(gate);
       return real(arguments...);
     } else if constexpr (E == Event::context_destroyed) {
-      const std::uint64_t context = reinterpret_cast<std::uint64_t>((arguments, ...));
+      const std::uint64_t context = ended_by(arguments...);
       const live::LaunchKeeper::Alone alone(keeper());
       KernelTimes::ContextEnd times;
       context_goes(context);
       Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
-      if (result != CUDA_SUCCESS) return result;
+      // One that is detached stays current, unless that was the last use of it.
+      const bool others = I == i_cuCtxDetach && driver.current_context() == context;
+      if (context == 0 || result != CUDA_SUCCESS || others) return result;
       times.gone();
       end.gone();
       context_went(context);

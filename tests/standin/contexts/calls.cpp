@@ -39,6 +39,16 @@ CUresult cuCtxDestroy_v2(CUcontext ctx) {
   return CUDA_SUCCESS;
 }
 
+// Nobody attaches to one.
+CUresult cuCtxDetach(CUcontext ctx) {
+  {
+    const Lock lock = lock_driver();
+    require(ctx != nullptr && !this_thread_state().stack.empty() && this_thread_state().stack.back() == ctx,
+            CUDA_ERROR_INVALID_CONTEXT);
+  }
+  return api::cuCtxDestroy_v2(ctx);
+}
+
 CUresult cuCtxPushCurrent_v2(CUcontext ctx) {
   const Lock lock = lock_driver();
   InHostFunction::refuse();
