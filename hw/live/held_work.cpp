@@ -108,6 +108,9 @@ void HeldWork::recorded(std::uint64_t event, StreamId stream) {
 }
 
 bool HeldWork::held(std::uint64_t event) {
+  if (events_.size() < most_events_) return;
+  std::erase_if(events_, [this](const auto& one) { return over(one.second); });
+  most_events_ = std::max(most_events_, 2 * events_.size());
   const std::lock_guard lock(mutex_);
   prune();
   const auto found = events_.find(event);

@@ -9,6 +9,7 @@
 // here (in graphs, for values or semaphores) make a stream seem to run; then the drain limit applies.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -91,4 +92,5 @@ class HeldWork {
   std::map<std::uint64_t, Position> events_;
 };
 
+  std::size_t most_events_ = 256;  // then those whose work is over go: their events may be no more
 }  // namespace gangway::live
