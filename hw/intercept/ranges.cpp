@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "hw/live/thread_end.hpp"
+
 namespace gangway::intercept {
 namespace {
 
@@ -51,7 +53,7 @@ const char* wanted = nullptr;
 
 // A thread's ranges by domain, innermost last: whether each has the name.
 using Stack = std::vector<bool>;
-thread_local std::map<void*, Stack>* stacks = nullptr;  // left behind by threads that end
+thread_local std::map<void*, Stack>* stacks = nullptr;
 
 std::mutex mutex;                 // of what threads share:
 std::uint64_t ranges_so_far = 0;  // started
@@ -94,8 +96,16 @@ bool is(const void* domain, const EventAttributes* event) {
   }
 }
 
+void forget_stacks() {
+  delete stacks;
+  stacks = nullptr;
+}
+
 int push(void* domain, bool named) {
-  if (stacks == nullptr) stacks = new std::map<void*, Stack>;
+  if (stacks == nullptr) {
+    stacks = new std::map<void*, Stack>;
+    live::ThreadEnd<&forget_stacks>::await();
+  }
   Stack& stack = (*stacks)[domain];
   stack.push_back(named);
   if (named) watching->range_begins();
