@@ -314,7 +314,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       if (result == CUDA_SUCCESS) {
         end.gone();
         gate.channels_closed(name.handle, 0);
-        if (forms != nullptr) keeper()->destroyed(name);
+        if (forms != nullptr) keeper()->destroyed(name, end.idle());
       }
       return result;
     } else if constexpr (E == Event::loads) {

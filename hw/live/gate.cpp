@@ -400,12 +400,29 @@ Gate::StreamEnd::StreamEnd(Gate& gate, const StreamName& stream)
     : lock_(gate.streams_mutex_), gate_(gate), stream_(stream.handle) {
   ClientPage* page = gate.page_.load();
   if (page == nullptr || stream_ == 0) return;
+  idle_ = all_over(*page, stream_);
   // What is still on the stream goes on without it; a mark will say when it is over.
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
     StreamSlot& slot = page->stream[s];
     if (slot.stream.load() == stream_ && slot.outstanding() != 0)
       gate.marks_.put(stream, slot, slot.begun.load());
   }
+}
+
+// What is in the shared slot may be its.
+bool Gate::all_over(const ClientPage& page, std::uint64_t handle) {
+  for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) {
+    const StreamSlot& slot = page.stream[s];
+    const std::uint64_t its = slot.stream.load();
+    if ((its == handle || its == (handle | kEnded) || its == kShared) && slot.outstanding() != 0)
+      return false;
+  }
+  return true;
+}
+
+bool Gate::idle_of_ended(std::uint64_t handle) const {
+  const ClientPage* page = page_.load();
+  return page != nullptr && all_over(*page, handle);
 }
 
 void Gate::StreamEnd::gone() {

@@ -112,13 +112,17 @@ class Gate {
   class StreamEnd {
    public:
     StreamEnd(Gate& gate, const StreamName& stream);
+    bool idle() const { return idle_; }  // nothing of it was outstanding
     void gone();
 
    private:
     std::unique_lock<std::mutex> lock_;
     Gate& gate_;
     std::uint64_t stream_;
+    bool idle_ = false;
   };
+  // Likewise, of the own stream of a thread that has ended.
+  bool idle_of_ended(std::uint64_t handle) const;
   // Held around a call that may destroy a context (0: none). Meanwhile the driver is not asked about what
   // belongs to it: the process would crash. The call may wait for other threads' submissions, so it holds no
   // lock.
@@ -198,6 +202,7 @@ class Gate {
       page.crowd.fetch_sub(1);
   }
   bool look_locked(ClientPage& page);
+  static bool all_over(const ClientPage& page, std::uint64_t handle);
   template <typename Which>
   void captures_end(const Which& which);
   std::optional<std::uint64_t> returned(const StreamSlot& slot, const ClientPage& page) const;

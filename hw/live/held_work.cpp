@@ -34,8 +34,11 @@ void HeldWork::prune() {
         changed = true;
       }
   }
-  std::erase_if(streams_,
-                [](const auto& one) { return one.second.forgotten && one.second.barriers.empty(); });
+  std::erase_if(streams_, [this](const auto& one) {
+    if (!one.second.forgotten || !one.second.barriers.empty()) return false;
+    ask_.gone(one.first);
+    return true;
+  });
 }
 
 void HeldWork::launched(StreamId stream, std::uint32_t number) {
@@ -105,12 +108,12 @@ void HeldWork::recorded(std::uint64_t event, StreamId stream) {
     events_.erase(event);
   else
     events_[event] = {stream, found->second.barriers.back().number};
-}
-
-bool HeldWork::held(std::uint64_t event) {
   if (events_.size() < most_events_) return;
   std::erase_if(events_, [this](const auto& one) { return over(one.second); });
   most_events_ = std::max(most_events_, 2 * events_.size());
+}
+
+bool HeldWork::held(std::uint64_t event) {
   const std::lock_guard lock(mutex_);
   prune();
   const auto found = events_.find(event);

@@ -32,6 +32,8 @@ class HeldWork {
     std::function<LaunchIs(StreamId, std::uint32_t)> launch;
     std::function<bool(Mark)> reached;    // whether all work before the mark is over
     std::function<void(Mark)> no_longer;  // the mark is not needed any more
+    // Nothing will be asked of this stream's launches any more: it was forgotten, and all are over.
+    std::function<void(StreamId)> gone = [](StreamId) {};
   };
   explicit HeldWork(Questions questions) : ask_(std::move(questions)) {}
 
@@ -90,7 +92,7 @@ class HeldWork {
   std::mutex mutex_;
   std::map<StreamId, Held> streams_;
   std::map<std::uint64_t, Position> events_;
+  std::size_t most_events_ = 256;  // then those whose work is over go: their events may be no more
 };
 
-  std::size_t most_events_ = 256;  // then those whose work is over go: their events may be no more
 }  // namespace gangway::live

@@ -94,18 +94,19 @@ void LaunchBook::step() {
   ended_.fetch_add(std::exchange(settled_, 0));
 }
 
-void LaunchBook::forget(std::uint64_t stream) {
+void LaunchBook::forget(std::uint64_t stream, bool idle) {
   const std::lock_guard lock(mutex_);
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return;
   found->second.forgotten = true;
+  found->second.idle = idle;
   if (may_go(stream, found->second)) streams_.erase(found);
 }
 
 bool LaunchBook::may_go(std::uint64_t name, Stream& stream) {
   if (!stream.forgotten || !stream.entries.empty()) return false;
   if (stream.spare) port_.give_back(*stream.spare);
-  port_.forget(name);
+  port_.forget(name, stream.idle);
   return true;
 }
 

@@ -126,7 +126,8 @@ class LaunchPort {
   // Repeats what the driver has refused of flag(), finish() and give_back(), in their order. True: it still
   // refuses some.
   virtual bool owes() { return false; }
-  virtual void forget(std::uint64_t) {}  // the stream has no launches left and gets no more
+  // The stream has no launches left and gets no more. `passed`: it has passed the wait of the last one.
+  virtual void forget(std::uint64_t /*stream*/, bool /*passed*/) {}
   virtual bool lost() { return false; }  // the context is broken: nothing of it runs any more
 };
 
@@ -141,8 +142,8 @@ class LaunchBook {
     std::optional<std::uint32_t> number = {};
   };
   Launched launch(std::unique_ptr<RepeatableLaunch> launch, std::uint64_t stream);
-  // The program has destroyed the stream; its remaining work continues.
-  void forget(std::uint64_t stream);
+  // The program has destroyed the stream; its remaining work continues. `idle`: there is none.
+  void forget(std::uint64_t stream, bool idle);
   // leave(): launches on the device must leave, and those made from now on. go_on(): they may continue.
   void leave();
   void go_on();
@@ -243,7 +244,7 @@ class LaunchBook {
     // The word for launching the first entry again. It is taken before any other word; otherwise launches
     // that wait behind the first could take them all.
     std::optional<Word> spare;
-    bool forgotten = false;
+    bool forgotten = false, idle = false;
   };
 
   using Count = std::optional<std::uint32_t>;

@@ -9,11 +9,13 @@
 #include <climits>
 #include <csignal>
 #include <optional>
+#include <vector>
 
 #include "hw/live/cores.hpp"
 #include "hw/live/kill_points.hpp"
 #include "hw/live/monotonic.hpp"
 #include "hw/live/pause.hpp"
+#include "hw/live/thread_end.hpp"
 
 namespace gangway::live {
 namespace {
@@ -36,6 +38,15 @@ constexpr std::int64_t kCrowded = 1'000'000'000;  // ns; a program of many strea
 // A stream for a queue, while launches that may run do not end: they may wait for what it will do.
 constexpr std::int64_t kWaitsForQueue = 100'000'000, kBetweenAttempts = 100'000;  // ns
 
+constexpr std::size_t kEndedAtOnce = 4;  // own streams
+
+// The own stream of the thread, if the keeper knows it.
+struct KeptStream {
+  LaunchKeeper* keeper = nullptr;
+  std::uint64_t handle = 0;
+};
+thread_local KeptStream kept_stream;
+
 thread_local int alone_here = 0;  // calls of the thread that are made alone, inside each other
 
 }  // namespace
@@ -46,8 +57,12 @@ LaunchKeeper::LaunchKeeper(Gate& gate, Driver& driver, Contexts& contexts)
       contexts_(contexts),
       held_({[this](StreamId stream, std::uint32_t number) { return look_at(stream, number); },
              [this](HeldWork::Mark mark) { return driver_.reached(mark, true); },
-             [this](HeldWork::Mark mark) { contexts_.give_back(mark); }}),
-      queues_([this](const StreamName& stream) { return held_.is_held(id(stream)); }) {}
+             [this](HeldWork::Mark mark) { contexts_.give_back(mark); },
+             [this](StreamId stream) {
+               const std::lock_guard lock(mutex_);
+               context_of_.erase(stream);
+             }}),
+      queues_([this](const StreamName& stream) { return held_.is_held(known(stream)); }) {}
 
 // --- Streams
 // -----------------------------------------------------------------------------------------------
@@ -55,8 +70,54 @@ LaunchKeeper::LaunchKeeper(Gate& gate, Driver& driver, Contexts& contexts)
 StreamId LaunchKeeper::id(const StreamName& stream) {
   const std::lock_guard lock(mutex_);
   StreamId& id = ids_[{stream.handle, stream.context}];
-  if (id == 0) id = ++streams_;
+  if (id != 0) return id;
+  id = ++streams_;
+  if (stream.per_thread()) {
+    if (kept_stream.handle != stream.handle) own_stream_ends();  // it ended, and called the driver once more
+    kept_stream = {this, stream.handle};
+    ThreadEnd<&LaunchKeeper::own_stream_ends>::await();
+  }
   return id;
+}
+
+StreamId LaunchKeeper::known(const StreamName& stream) {
+  const std::lock_guard lock(mutex_);
+  const auto found = ids_.find({stream.handle, stream.context});
+  return found == ids_.end() ? 0 : found->second;
+}
+
+// The driver is left to the keeper's thread: what it keeps of this thread may be gone already.
+void LaunchKeeper::own_stream_ends() {
+  if (kept_stream.keeper == nullptr) return;
+  std::atomic<OwnStream*>& all = kept_stream.keeper->just_ended_;
+  auto* const its = new OwnStream{kept_stream.handle, all.load()};
+  while (!all.compare_exchange_weak(its->next, its)) {
+  }
+  kept_stream = {};
+}
+
+// Those of threads that have ended, once nothing of them is outstanding. A few at a time: an order may come.
+void LaunchKeeper::forget_own_streams() {
+  for (OwnStream* next = just_ended_.exchange(nullptr); next != nullptr;) {
+    const std::unique_ptr<OwnStream> its(next);
+    next = its->next;
+    ended_streams_.push_back(its->handle);
+  }
+  for (std::size_t left = std::min(kEndedAtOnce, ended_streams_.size()); left > 0; --left) {
+    const std::uint64_t handle = ended_streams_.front();
+    ended_streams_.pop_front();
+    if (!gate_.idle_of_ended(handle)) {
+      ended_streams_.push_back(handle);
+      continue;
+    }
+    std::vector<std::uint64_t> contexts;
+    {
+      const std::lock_guard lock(mutex_);
+      for (auto one = ids_.lower_bound({handle, 0}); one != ids_.end() && one->first.first == handle; ++one)
+        contexts.push_back(one->first.second);
+    }
+    for (const std::uint64_t context : contexts) destroyed({handle, context}, true);
+  }
 }
 
 HeldWork::Kind LaunchKeeper::kind(const StreamName& stream) {
@@ -162,7 +223,7 @@ void LaunchKeeper::waits(const StreamName& stream, std::uint64_t event) {
   if (Driver::Event mark = nullptr; driver_.record(stream, mark)) held_.waits(its, event, mark);
 }
 
-void LaunchKeeper::destroyed(const StreamName& stream) {
+void LaunchKeeper::destroyed(const StreamName& stream, bool idle) {
   StreamId its = 0;
   {
     const std::lock_guard lock(mutex_);
@@ -173,7 +234,7 @@ void LaunchKeeper::destroyed(const StreamName& stream) {
     kinds_.erase(its);
     const auto context = context_of_.find(its);
     const auto found = context == context_of_.end() ? books_.end() : books_.find(context->second);
-    if (found != books_.end()) found->second->book->forget(its);
+    if (found != books_.end()) found->second->book->forget(its, idle);
   }
   held_.forget(its);
 }
@@ -368,6 +429,7 @@ void LaunchKeeper::rest(bool away, std::int64_t since) {
 }
 
 bool LaunchKeeper::turn() {
+  forget_own_streams();
   const PermitPage& permit = gate_.permit();
   const std::uint32_t epoch = permit.epoch.load();
   bool closed = false;
@@ -459,7 +521,7 @@ bool LaunchKeeper::nothing_runs(ClientPage& page) {
         continue;
       }
       const bool own = !name.legacy() && !name.per_thread();  // its name is the handle
-      some = some || !held_.stands_still(id({name.handle, own ? 0 : name.context}));
+      some = some || !held_.stands_still(known({name.handle, own ? 0 : name.context}));
     }
     if (!some) return true;
     if (asked) return false;

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -84,8 +85,8 @@ class LaunchKeeper {
   void submits(const StreamName& stream);  // before it passes the gate; waits while much is queued
   void records(const StreamName& stream, std::uint64_t event);
   void waits(const StreamName& stream, std::uint64_t event);  // before the wait
-  // Call these always.
-  void destroyed(const StreamName& stream);
+  // Call these always. `idle`: nothing of it was outstanding.
+  void destroyed(const StreamName& stream, bool idle);
   void context_destroyed(std::uint64_t context);  // while nothing of it is under way
 
   // One pass of the keeper's thread; tests call it themselves. True: the gate is closed, and the client page
@@ -108,7 +109,11 @@ class LaunchKeeper {
   void rehearse(const PermitPage& permit);
   void ring_unless_polled(const PermitPage& permit);
   std::shared_ptr<Context> book(std::uint64_t context);
+  // A stream's number. Without one it gets one: a thread's own stream by that thread's call.
   StreamId id(const StreamName& stream);
+  StreamId known(const StreamName& stream);  // 0: it has none
+  static void own_stream_ends();
+  void forget_own_streams();
   LaunchIs look_at(StreamId stream, std::uint32_t number);
   bool nothing_runs(ClientPage& page);
   bool some_may_run();
@@ -146,6 +151,14 @@ class LaunchKeeper {
   std::uint32_t numbers_of_slices_ = 0;
   std::atomic<bool> slicing_{false};
   std::atomic<std::uint64_t> under_way_{0};
+  // Own streams of threads that have just ended, and of those that have work outstanding, or had. The first
+  // ones without a lock, as a fork may leave one taken; the others belong to the keeper's thread.
+  struct OwnStream {
+    std::uint64_t handle = 0;
+    OwnStream* next = nullptr;
+  };
+  std::atomic<OwnStream*> just_ended_{nullptr};
+  std::deque<std::uint64_t> ended_streams_;
   std::atomic<std::uint32_t> alone_{0}, launching_{0};
   std::atomic<std::uint32_t> company_{0};  // threads in the company of launches that may not be told to leave
   std::atomic<std::uint64_t> ended_{0};    // launches

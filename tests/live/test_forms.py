@@ -191,6 +191,15 @@ class Results(FormsTest):
         self.assertGreater(seen["launches_in_forms"], 100)
         daemon.end()
 
+    def test_threads_and_streams_that_come_and_go(self):
+        # More than there are control words: each is used again.
+        count = "70000" if LONG else "300"
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, seen = self.beside_urgent(daemon, "threads", count, least=0)
+        self.assertEqual(result[:2], (0, f"threads {count} right\n"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 60000 if LONG else 100)  # as the status was a little before the end
+        daemon.end()
+
     def test_kernels_that_wait_for_their_program(self):
         # What it does next, the keeper would rather not allow while they are under way.
         self.check_policies((["piv"], ["frs"], ["disengaged-timeslice", "--param", "slice=3 ms"]), "releases", "3", in_forms=1)

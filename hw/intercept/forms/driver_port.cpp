@@ -189,7 +189,13 @@ CUevent DriverPort::event() {
   return made;
 }
 
-void DriverPort::forget(std::uint64_t stream) { places_.erase(stream); }
+void DriverPort::forget(std::uint64_t stream, bool passed) {
+  const auto found = places_.find(stream);
+  if (found == places_.end()) return;
+  if (passed)
+    for (const auto& [number, word] : found->second.retired) give_back(word);
+  places_.erase(found);
+}
 
 // --- Words
 // -------------------------------------------------------------------------------------------------

@@ -18,12 +18,14 @@ constexpr std::uint64_t kContext = 9;
 struct HeldStage {
   std::map<std::pair<live::StreamId, std::uint32_t>, LaunchIs> launches;
   std::set<HeldWork::Mark> reached, given_back;
+  std::set<live::StreamId> gone;
   int marks[8] = {};
   HeldWork held{{[this](live::StreamId stream, std::uint32_t number) {
                    return launches.at({stream, number});
                  },
                  [this](HeldWork::Mark mark) { return reached.count(mark) != 0; },
-                 [this](HeldWork::Mark mark) { given_back.insert(mark); }}};
+                 [this](HeldWork::Mark mark) { given_back.insert(mark); },
+                 [this](live::StreamId stream) { gone.insert(stream); }}};
 
   void launch(live::StreamId stream, std::uint32_t number, HeldWork::Kind kind = HeldWork::Kind::apart) {
     held.submits(stream, kContext, kind);
@@ -134,8 +136,10 @@ TEST_CASE("what a destroyed stream left behind is asked about until it is over")
   CHECK_FALSE(stage.held.forgotten_stand_still());
   stage.launches[{kA, 1}] = LaunchIs::left;
   CHECK(stage.held.forgotten_stand_still());
+  CHECK(stage.gone.empty());
   stage.launches[{kA, 1}] = LaunchIs::over;
   CHECK_FALSE(stage.held.forgotten_stand_still());
+  CHECK(stage.gone == std::set<live::StreamId>{kA});
 }
 
 }  // namespace gangway::testing

@@ -157,6 +157,30 @@ int resets(Gpu& gpu, const char* argument) {
 }
 const Mode resets_mode("resets", resets);
 
+// Threads, one after the other, with a kernel in the own stream of each, and in one that it destroys.
+int threads(Gpu& gpu, const char* argument) {
+  const int count = std::atoi(argument);
+  std::vector<std::uint32_t> out(2 * kThreads);
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, out.size() * 4));
+  bool right = true;
+  for (int round = 0; right && round < count; ++round)
+    std::thread([&] {
+      NEED(cuCtxSetCurrent(gpu.context));
+      std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 1;
+      CUstream stream = CU_STREAM_PER_THREAD;
+      if (round % 2 != 0) NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+      launch(gpu.work, stream, 2, {&p, &number, &rounds});
+      NEED(cuStreamSynchronize(stream));
+      NEED(cuMemcpyDtoH(out.data(), p, out.size() * 4));
+      for (std::uint32_t i = 0; right && i < out.size(); ++i) right = out[i] == worked(i, number, rounds);
+      if (round % 2 != 0) NEED(cuStreamDestroy(stream));
+    }).join();
+  std::printf("threads %d %s\n", count, right ? "right" : "wrong");
+  return 0;
+}
+const Mode threads_mode("threads", threads);
+
 // A library's kernel in this context, while another thread launches it in contexts that go at once.
 int shares(Gpu& gpu, const char* argument) {
   const int count = std::atoi(argument);
