@@ -34,6 +34,7 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
   now_ = {};
   timer_events_ = 0;
   open_jobs_ = 0;
+  open_.assign(setup_.workload.clients.size(), {});
   timer_only_instants_ = 0;
   reset(policy, seed, order);
   guard_.seed({seed.seed, "policy", {seed.replication, seed.permutation}});
@@ -48,6 +49,7 @@ std::uint64_t EventWorld::run(Policy& policy, const RunSeed& seed, std::span<con
     else if (only_timers())
       break;
   }
+  check_all_over();
   // Jobs that nothing can end any more are older at the horizon than at the last event.
   if (!queue_.empty() || (open_jobs_ > 0 && setup_.horizon < Time::max())) now_ = setup_.horizon;
   over();
@@ -80,6 +82,37 @@ bool EventWorld::only_timers() {
   if (open_jobs_ == 0) return true;
   stop(fmt::format("the policy has set timers {} times in a row while {} {} and nothing else can happen",
                    timer_only_instants_, open_jobs_, open_jobs_ == 1 ? "job waits" : "jobs wait"));
+}
+
+void EventWorld::job_over(JobId job) {
+  --open_jobs_;
+  ClientJobs& open = open_[job.client.index];
+  if (job.number != open.first) {
+    open.over.insert(job.number);
+    return;
+  }
+  do ++open.first;
+  while (open.over.erase(open.first) > 0);
+}
+
+void EventWorld::check_all_over() const {
+  if (open_jobs_ == 0 || !queue_.empty() || setup_.horizon < Time::max()) return;
+  const auto fail = [&](const Client& client, std::uint32_t job, const char* what) {
+    throw RunError(
+        fmt::format("client {}: job {} {}, and nothing else can happen after {} ns: such a run needs a "
+                    "`horizon`",
+                    client.name, job, what, now_.ns));
+  };
+  // Who waits for a job that never ends is not to blame.
+  for (const bool endless : {true, false})
+    for (std::size_t c = 0; c < open_.size(); ++c) {
+      const Client& client = setup_.workload.clients[c];
+      if (open_[c].first == open_[c].released) continue;
+      if (!endless) fail(client, open_[c].first, "cannot end");
+      for (const Kernel& kernel : client.kernels)
+        if (kernel.never_ends && open_[c].first >= *kernel.never_ends)
+          fail(client, open_[c].first, "never ends");
+    }
 }
 
 void EventWorld::note_release(const ClientRun& client) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,9 +59,9 @@ class EventWorld : public World, protected RefusingOrders {
   // Counts a round within one instant, to stop a policy that asks for zero delays forever.
   void count_round(int& rounds) const;
   void note(const Record& record) {
-    if (record.mark == Mark::released && ++open_jobs_ > kMostOpenJobs) refuse_backlog(record);
+    if (record.mark == Mark::released) released(record);
     if (record.mark == Mark::finished || record.mark == Mark::killed || record.mark == Mark::refused)
-      --open_jobs_;
+      job_over(record.job);
     journal_.note(record);
   }
   // Records the release of the client's latest job.
@@ -83,6 +84,19 @@ class EventWorld : public World, protected RefusingOrders {
   Journal journal_;
 
  private:
+  // Which of a client's jobs are over: all before `first`, and some behind it.
+  struct ClientJobs {
+    std::uint32_t released = 0, first = 0;
+    std::set<std::uint32_t> over;  // behind the first
+  };
+  void released(const Record& release) {
+    if (++open_jobs_ > kMostOpenJobs) refuse_backlog(release);
+    ++open_[release.job.client.index].released;
+  }
+  void job_over(JobId job);
+  // Jobs that nothing can end any more would look better than any that ends late: a run that has no horizon,
+  // at which they have an age, fails.
+  void check_all_over() const;
   // Whether only a policy's timers remain and nothing else can happen.
   bool only_timers();
   std::string story(const std::string& what) const;
@@ -93,7 +107,8 @@ class EventWorld : public World, protected RefusingOrders {
   Timers timers_;
   std::vector<Fact> facts_, delivering_;
   std::size_t timer_events_ = 0;           // in the queue, including cancelled timers
-  std::int64_t open_jobs_ = 0;             // released, unfinished
+  std::int64_t open_jobs_ = 0;             // of all clients
+  std::vector<ClientJobs> open_;           // by client
   std::uint32_t timer_only_instants_ = 0;  // consecutive instants with only timers ahead
 };
 

@@ -27,6 +27,7 @@ from block_workloads import FIRST, WorkloadDraw, device, experiment
 
 WORKLOADS, DEVICES = 5, 5  # of one experiment
 CASES = 5000
+LATE = 10**9  # ns: a horizon behind all events, which a run needs where kernels block each other for ever
 EVENTS = ("cohorts", "blocks")
 MEMORY = "/dev/shm"  # where 5,000 short-lived traces cost no time
 
@@ -111,6 +112,8 @@ class Comparison:
             if not all(any(job.finish is not None for job in model.jobs) for model in of_workload):
                 workloads[index]["clients"].insert(0, FIRST)
                 models[index] = [BlockModel(workloads[index], gpu, horizon).run() for gpu in devices]
+        if horizon is None and any(job.finish is None for of_workload in models for model in of_workload for job in model.jobs):
+            horizon = LATE
         played = {}
         for events in EVENTS:
             played[events] = run_gangway(self.binary, experiment(workloads, devices, horizon, events), self.scratch)

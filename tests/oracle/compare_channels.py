@@ -33,10 +33,17 @@ class ChannelComparison(Comparison):
         horizon = draw.choice(HORIZONS[:-1] if endless else HORIZONS)
         if self.args.only:
             policies = [entry for entry in policies if entry["name"] in self.args.only]
-        models = {(point, entry["label"], replication):
-                  ChannelModel(workload, gpu, entry, horizon, number, replication).run()
-                  for point, (workload, gpu) in enumerate(itertools.product(workloads, devices))
-                  for entry in policies for replication in range(REPLICATIONS)}
+
+        def modelled():
+            return {(point, entry["label"], replication):
+                    ChannelModel(workload, gpu, entry, horizon, number, replication).run()
+                    for point, (workload, gpu) in enumerate(itertools.product(workloads, devices))
+                    for entry in policies for replication in range(REPLICATIONS)}
+        models = modelled()
+        # What never ends and is not killed needs a horizon.
+        if horizon is None and any(job.outcome == "unfinished" for model in models.values() for job in model.jobs):
+            horizon = HORIZONS[-2]
+            models = modelled()
         # An experiment in which no job finishes is an error: those runs cannot be compared in a batch.
         idle = {point for (point, label, _) in models
                 if not any(job.finish is not None for replication in range(REPLICATIONS)

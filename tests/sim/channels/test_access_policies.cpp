@@ -191,6 +191,24 @@ TEST_CASE("a request that never ends costs its client its life, and the others g
     CHECK((job.outcome == Outcome::finished || job.over == scenario.horizon));
 }
 
+TEST_CASE("without a horizon, a run in which a job cannot end fails") {
+  using Catch::Matchers::ContainsSubstring;
+  Client a = looping("A", 10), b = looping("B", 10);
+  a.repeat.jobs = b.repeat.jobs = 6;
+  a.kernels[0].never_ends = 3;
+  Scenario scenario = in_turn({b, a}, 0);
+  scenario.horizon = Time::max();
+  // B waits as well, but for A.
+  CHECK_THROWS_WITH(play(scenario, "passthrough"), ContainsSubstring("client A: job 3 never ends") &&
+                                                       ContainsSubstring("needs a `horizon`") &&
+                                                       !ContainsSubstring("\n"));
+  // Who is killed is over.
+  const Played played = play(scenario, "{name: timeslice, params: {slice: 40 us, limit: 100 us}}");
+  CHECK(played.totals.finished == 9);
+  CHECK(played.totals.unfinished == 1);
+  CHECK(played.totals.end < Time{1'000'000});
+}
+
 TEST_CASE("at most C channels for a client, and D / C clients") {
   Client hoarder = looping("A", 10);
   hoarder.channels = 8;
