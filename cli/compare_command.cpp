@@ -153,7 +153,8 @@ void print_all_clients(const Comparison& comparison) {
       errors.size(), at(0.5), at(0.9), at(1));
   if (const std::size_t without = comparison.clients.size() - errors.size() - bounds; without > 0)
     fmt::print("{} more without a mean response in both\n", without);
-  if (bounds > 0) fmt::print("{} more left out, as unfinished jobs make them lower bounds\n", bounds);
+  if (bounds > 0)
+    fmt::print("{} more left out, as unfinished or killed jobs make them lower bounds\n", bounds);
 }
 
 std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved,

@@ -48,7 +48,7 @@ void print_table(const Experiment& experiment, const RunReport& report) {
     for (const std::string& value : reported.values) fmt::print("  {}", value);
     if (!starved.empty()) fmt::print("  finished nothing in some run: {}", starved);
     if (const std::string understated = cell(row, "understated").text(); !understated.empty())
-      fmt::print("  bounds, as jobs are unfinished: {}", understated);
+      fmt::print("  bounds, as jobs are unfinished or killed: {}", understated);
     fmt::print("{}\n", reported.error.empty() ? "" : "  failed");
   }
   if (report.findings.rows.size() < report.groups)

@@ -51,7 +51,7 @@ struct SampleValues {
 const char* in_words(Certainty certainty) {
   return certainty == Certainty::at_least  ? "a lower bound"
          : certainty == Certainty::at_most ? "an upper bound"
-                                           : "open because of unfinished jobs";
+                                           : "open because of unfinished or killed jobs";
 }
 
 // Empty if one of them is unknown.

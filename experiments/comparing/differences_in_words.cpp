@@ -48,8 +48,8 @@ std::string some_are(std::size_t count, const std::string& noun) {
 
 void tell_understated(const Differences& d, std::vector<std::string>& said) {
   for (const auto& [policy, clients] : d.understated)
-    said.push_back(
-        fmt::format("{}: unfinished jobs of {} make its averages bounds.", policy, fmt::join(clients, ", ")));
+    said.push_back(fmt::format("{}: unfinished or killed jobs of {} make its averages bounds.", policy,
+                               fmt::join(clients, ", ")));
 }
 
 // But 99.6 is not 100, and no number has an exponent for it.

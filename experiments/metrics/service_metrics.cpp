@@ -34,6 +34,18 @@ ServiceValue interval(double ServiceMetrics::*member) {
   return [member](const ServiceSample& sample) { return half_width_95(each_of(sample, member)); };
 }
 
+bool has_lost(const ServiceSample& sample) {
+  return std::any_of(sample.replications.begin(), sample.replications.end(),
+                     [](const ServiceMetrics& m) { return m.lost; });
+}
+
+// Of what is a bound where jobs are lost: of bounds there is none.
+ServiceValue interval_unless_lost(double ServiceMetrics::*member) {
+  return [member](const ServiceSample& sample) {
+    return has_lost(sample) ? Cell() : Cell(half_width_95(each_of(sample, member)));
+  };
+}
+
 // Jobs by their objective, of all replications.
 ServiceMetrics decided(const ServiceSample& sample) {
   ServiceMetrics all = sample.replications.front();
@@ -60,6 +72,7 @@ Cell objective(const ServiceSample& sample) {
 
 Cell interval_of_attainment(const ServiceSample& sample) {
   std::vector<double> shares;
+  if (has_lost(sample)) return {};
   for (const ServiceMetrics& m : sample.replications)
     if (const auto share = m.attainment()) shares.push_back(*share);
   return shares.size() == sample.replications.size() ? Cell(half_width_95(shares)) : Cell();
@@ -69,7 +82,14 @@ Cell lower_bounds(const ServiceSample& sample) {
   std::string bounds;
   for (const LatencyPercentile& each : kLatencies)
     if (!sample.latencies.exact(each.share)) bounds += (bounds.empty() ? "" : "|") + std::string(each.name);
+  if (has_lost(sample))
+    bounds += (bounds.empty() ? "" : "|") + std::string("arrivals_per_s|queue_mean|queue_max");
   return bounds;
+}
+
+Cell upper_bounds(const ServiceSample& sample) {
+  if (!has_lost(sample)) return {};
+  return std::string(sample.replications.front().slo ? "attainment|throughput_per_s" : "throughput_per_s");
 }
 
 Cell longest_queue(const ServiceSample& sample) {
@@ -115,8 +135,11 @@ std::list<ServiceMetric> Metrics<ServiceMetric>::usual() {
   for (const LatencyPercentile& each : kLatencies) all.push_back(latency(each));
   all.splice(all.end(), std::list<ServiceMetric>{
       {{.name = "lower_bounds", .label = "lower bounds", .unit = MetricUnit::text,
-        .meaning = "Percentiles that unfinished jobs could raise, separated by |."},
+        .meaning = "Percentiles that unfinished jobs could raise, separated by |; all of them, and what later jobs could raise, if it was killed or refused."},
        lower_bounds},
+      {{.name = "upper_bounds", .label = "upper bounds", .unit = MetricUnit::text,
+        .meaning = "What later jobs could lower, separated by |, if it was killed or refused."},
+       upper_bounds},
       {{.name = "latency_ns_p99_most", .label = "p99 latency at most", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "`latency_ns_p99` if unfinished jobs never finished; empty: unbounded."},
        [](const ServiceSample& s) { return s.latencies.most(0.99); }},
@@ -137,10 +160,10 @@ std::list<ServiceMetric> Metrics<ServiceMetric>::usual() {
        count_of(&Of::undecided)},
       {{.name = "arrivals_per_s", .label = "arrivals", .unit = MetricUnit::per_second,
         .meaning = "Jobs released per second of the run's window: mean over runs."},
-       averaged(&Of::arrivals_per_s), interval(&Of::arrivals_per_s)},
+       averaged(&Of::arrivals_per_s), interval_unless_lost(&Of::arrivals_per_s)},
       {{.name = "throughput_per_s", .label = "throughput", .unit = MetricUnit::per_second, .better = Better::higher,
         .meaning = "Jobs finished per second of the run's window: mean over runs.", .tested = true},
-       averaged(&Of::throughput_per_s), interval(&Of::throughput_per_s)},
+       averaged(&Of::throughput_per_s), interval_unless_lost(&Of::throughput_per_s)},
       {{.name = "gpu_time_ns", .label = "GPU time", .unit = MetricUnit::ns,
         .meaning = "Its equal part of the time with blocks on a GPU, summed over GPUs: mean over runs."},
        averaged(&Of::gpu_time_ns), interval(&Of::gpu_time_ns)},
@@ -154,7 +177,7 @@ std::list<ServiceMetric> Metrics<ServiceMetric>::usual() {
        averaged(&Of::share_against_weight), interval(&Of::share_against_weight)},
       {{.name = "queue_mean", .label = "jobs in the system", .unit = MetricUnit::count, .better = Better::lower,
         .meaning = "Released, unfinished jobs: mean over the window's time."},
-       averaged(&Of::queue_mean), interval(&Of::queue_mean)},
+       averaged(&Of::queue_mean), interval_unless_lost(&Of::queue_mean)},
       {{.name = "queue_max", .label = "largest number of jobs in the system", .unit = MetricUnit::count, .better = Better::lower,
         .meaning = "Maximum of the same."},
        longest_queue}});

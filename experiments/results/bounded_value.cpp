@@ -12,13 +12,15 @@ namespace {
 
 constexpr double kUnknownEnd = std::numeric_limits<double>::infinity();
 
+bool lists(const Row& row, const char* cell_of, const std::string& column) {
+  const std::vector<std::string> names = listed_names(cell(row, cell_of).text());
+  return std::find(names.begin(), names.end(), column) != names.end();
+}
+
 // Tables of services name percentiles only: "p99".
 bool is_lower_bound(const Row& row, const std::string& column) {
   constexpr std::string_view kLatency = "latency_ns_";
-  const std::vector<std::string> bounds = listed_names(cell(row, "lower_bounds").text());
-  const auto listed = [&](const std::string& name) {
-    return std::find(bounds.begin(), bounds.end(), name) != bounds.end();
-  };
+  const auto listed = [&](const std::string& name) { return lists(row, "lower_bounds", name); };
   if (listed(column)) return true;
   if (column.starts_with(kLatency)) return listed(column.substr(kLatency.size()));
   const bool percentile =
@@ -49,6 +51,7 @@ std::optional<BoundedValue> bounded_value(const Row& row, Level level, const std
     of.most = cell(row, column + "_most").number().value_or(of.most);
     return of;
   }
+  if (lists(row, "upper_bounds", column)) return BoundedValue::with(*value, Certainty::at_most);
   const Metric* const metric = find_metric(level, column);
   if (metric == nullptr || cell(row, "understated").empty()) return BoundedValue::exact(*value);
   return BoundedValue::with(*value, metric->if_understated);
@@ -58,7 +61,8 @@ BoundedColumns::BoundedColumns(const Table& table, Level level, std::vector<std:
     : level_(level), columns_(std::move(columns)), numbers_(columns_) {
   for (const std::size_t column : columns_)
     if (const auto most = table.column_if_any(table.columns()[column] + "_most")) numbers_.push_back(*most);
-  for (const char* name : {"percentiles", "lower_bounds", "understated"})  // older programs write fewer
+  for (const char* name :
+       {"percentiles", "lower_bounds", "upper_bounds", "understated"})  // older programs write fewer
     if (const auto column = table.column_if_any(name)) texts_.push_back(*column);
 }
 

@@ -31,7 +31,7 @@ std::string UnfinishedCells::note(const PublishedValue& value, const Verdict& ve
     const std::string clients = first(value, &Clients::starved);
     if (!clients.empty()) said = "starved: " + clients;
   } else if (verdict.certainty != Certainty::exact) {
-    said = "unfinished jobs of " + first(value, &Clients::unfinished);
+    said = "unfinished or killed jobs of " + first(value, &Clients::unfinished);
     if (verdict.unproven) said += " could change the verdict";
   }
   return said + (said.empty() || value.note.empty() ? "" : "; ") + value.note;

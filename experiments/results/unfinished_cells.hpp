@@ -15,7 +15,7 @@ class UnfinishedCells {
  public:
   void add(std::uint32_t point, const std::string& policy, const GroupRows& rows);
   // The value's own note. Before it, "starved: a|b" if the value could not be measured because clients starve
-  // in a cell it depends on, or "unfinished jobs of a|b" if they make it a bound.
+  // in a cell it depends on, or "unfinished or killed jobs of a|b" if they make it a bound.
   std::string note(const PublishedValue& value, const Verdict& verdict) const;
 
  private:

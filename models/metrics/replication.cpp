@@ -14,6 +14,7 @@ constexpr double kNoNews = 0.05;
 // Of one client.
 struct FinishedAndNot {
   std::int64_t finished = 0, unfinished = 0, usual = 0;  // the latter: unfinished whenever runs end
+  bool lost = false;                                     // any of the unfinished
 
   // So many that means of those finished say little.
   bool many() const {
@@ -23,10 +24,15 @@ struct FinishedAndNot {
 };
 
 // The mean of the values of finished jobs, `sum` in all, or its lower bound with the least values of all
-// others, `least` in all. Returns whether it is the latter.
+// others, `least` in all. Returns whether it is a bound: what is lost never gets a value, so that any mean
+// is.
 bool take_mean(double& mean, double sum, double least, const FinishedAndNot& jobs, double tolerance) {
   mean = sum / static_cast<double>(jobs.finished);
   const double bound = (sum + least) / static_cast<double>(jobs.finished + jobs.unfinished);
+  if (jobs.lost) {
+    mean = std::max(mean, bound);
+    return true;
+  }
   if (!jobs.many() && !(bound > mean * (1 + tolerance))) return false;
   mean = bound;
   return true;
@@ -51,7 +57,10 @@ void ReplicationMeter::job(const JobResult& result) {
     sums.unfinished.age += age;
     sums.unfinished.waited += age - static_cast<double>((result.executing + result.copying).ns);
     if (standalone > 0) sums.unfinished.ntt += age / standalone;
-    return responses_[result.id.client.index].add_unfinished(result.age());
+    ResponseTimes& responses = responses_[result.id.client.index];
+    if (!is_lost(result.outcome)) return responses.add_unfinished(result.age());
+    run.lost = sums.lost = true;
+    return responses.add_lost(result.age());
   }
   const auto response = static_cast<double>(result.response().ns);
   sums.ntt += result.ntt();
@@ -67,7 +76,7 @@ void ReplicationMeter::job(const JobResult& result) {
   responses_[result.id.client.index].add_finished(result.response());
 }
 
-void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone) {
+void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone, Time end) {
   const Run run = std::exchange(sums.run, {});
   if (run.jobs == 0) {
     ++sums.starved_runs;
@@ -80,13 +89,15 @@ void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone) {
   // There is a pause behind each job but the last.
   const double pause = std::max(0.0, between - run.standalone / jobs);
   sums.time_per_job += (static_cast<double>((run.last_finish - run.first).ns) + pause) / jobs;
-  sums.time_per_job_to_end += ratio(std::max(run.last_finish, run.last_over) - run.first, run.jobs);
+  const Time over = std::max({run.last_finish, run.last_over, run.lost ? end : Time{}});
+  sums.time_per_job_to_end += ratio(over - run.first, run.jobs);
   sums.between_finishes += between;
   ++sums.runs;
 }
 
 void ReplicationMeter::run_over(const RunTotals& totals) {
-  for (std::size_t client = 0; client < clients_.size(); ++client) end_run(clients_[client], alone_[client]);
+  for (std::size_t client = 0; client < clients_.size(); ++client)
+    end_run(clients_[client], alone_[client], totals.end);
   makespan_ += static_cast<double>(totals.makespan().ns);
   utilisation_ += totals.utilisation();
   eviction_delay_ += static_cast<double>(totals.eviction_delay.ns);
@@ -104,7 +115,8 @@ ClientAverages ReplicationMeter::averages(std::size_t client) const {
   if (sums.jobs == 0) return c;
   const auto n = static_cast<double>(sums.jobs);
   c.jobs = sums.jobs;
-  const FinishedAndNot jobs{c.jobs, c.unfinished, alone_[client].in_flight * (sums.runs + sums.starved_runs)};
+  const FinishedAndNot jobs{c.jobs, c.unfinished, alone_[client].in_flight * (sums.runs + sums.starved_runs),
+                            sums.lost};
   c.least_ntt = take_mean(c.ntt, sums.ntt, sums.unfinished.ntt, jobs, kNoNews);
   c.least_response = take_mean(c.response_ns, sums.response, sums.unfinished.age, jobs, kNoNews);
   c.waiting_ns = sums.waiting / n;

@@ -20,7 +20,8 @@ struct ClientPace {
 
 // Unfinished jobs are left out, unless they are more than 5 % of its jobs and than it always has, or counting
 // each with what is known of it raises the mean by more than 5 %: then each counts so, the client is
-// understated, and those means are lower bounds.
+// understated, and those means are lower bounds. So it is if a job was killed or refused, as that never gets
+// a response; then each counts only where that raises the mean.
 struct ClientAverages {
   double ntt = 0;
   double response_ns = 0;
@@ -82,16 +83,18 @@ class ReplicationMeter : public JobSink {
     Time last_finish, last_over;       // the latter: finished or not
     double standalone = 0;             // of finished jobs
     std::int64_t jobs = 0, released = 0;
+    bool lost = false;  // a job was killed or refused
   };
   struct Sums {
     double ntt = 0, response = 0, waiting = 0, standalone = 0;
     double time_per_job = 0, time_per_job_to_end = 0, between_finishes = 0;
     double eviction_delay = 0;
     std::int64_t evictions = 0, jobs = 0, runs = 0, starved_runs = 0;
+    bool lost = false;  // in any run
     Unfinished unfinished;
     Run run;  // the current one
   };
-  static void end_run(Sums& sums, const ClientPace& alone);
+  static void end_run(Sums& sums, const ClientPace& alone, Time end);
   ClientAverages averages(std::size_t client) const;
   std::vector<ClientPace> alone_;
   std::vector<Sums> clients_;

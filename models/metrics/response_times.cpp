@@ -5,6 +5,7 @@ namespace gangway {
 void ResponseTimes::add(const ResponseTimes& other) {
   finished_.add(other.finished_);
   unfinished_.add(other.unfinished_);
+  lost_ = lost_ || other.lost_;
 }
 
 std::optional<ResponsePercentile> ResponseTimes::at(double share) const {
@@ -18,6 +19,7 @@ std::optional<ResponsePercentile> ResponseTimes::at(double share) const {
 }
 
 std::optional<Duration> ResponseTimes::most(double share) const {
+  if (lost_) return std::nullopt;
   const std::int64_t rank = rank_of(share, jobs());
   return rank <= finished_.count() ? std::optional(finished_.at_rank(rank)) : std::nullopt;
 }

@@ -18,6 +18,12 @@ class ResponseTimes {
   void add_finished(Duration response) { finished_.add(response); }
   // `age`: time since its release when last seen.
   void add_unfinished(Duration age) { unfinished_.add(age); }
+  // Of a client that was killed or refused: jobs that it would have had later never come, so every
+  // percentile is a lower bound.
+  void add_lost(Duration age) {
+    add_unfinished(age);
+    lost_ = true;
+  }
   void add(const ResponseTimes& other);
 
   std::int64_t unfinished() const { return unfinished_.count(); }
@@ -33,6 +39,7 @@ class ResponseTimes {
   std::int64_t jobs() const { return finished_.count() + unfinished_.count(); }
 
   Percentiles finished_, unfinished_;
+  bool lost_ = false;  // any of the latter
 };
 
 }  // namespace gangway

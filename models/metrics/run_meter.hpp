@@ -11,6 +11,10 @@ namespace gangway {
 
 enum class Outcome { unfinished, finished, killed, out_of_resources };
 std::string name_of(Outcome outcome);
+// Whether it never finishes, however long the run; nor does its client have any job after it.
+inline bool is_lost(Outcome outcome) {
+  return outcome == Outcome::killed || outcome == Outcome::out_of_resources;
+}
 
 struct JobResult {
   JobId id;

@@ -17,12 +17,13 @@ void ServiceMeter::job(const JobResult& result) {
   OfClient& client = of(result.id.client);
   client.run.in_system += static_cast<double>(result.age().ns);
   if (result.finish) ++client.run.finished;
+  client.sums.lost = client.sums.lost || is_lost(result.outcome);
   if (!client.sums.slo) return;
   const bool late = result.age() > *client.sums.slo;
   if (result.finish)
     ++(late ? client.sums.missed : client.sums.met);
   else
-    ++(late || result.outcome != Outcome::unfinished ? client.sums.missed : client.sums.undecided);
+    ++(late || is_lost(result.outcome) ? client.sums.missed : client.sums.undecided);
 }
 
 void ServiceMeter::Gpu::advance(Time now) {

@@ -17,6 +17,9 @@ struct ServiceMetrics {
   // Jobs against that objective, over all runs. An unfinished job missed it if it was killed or refused, or
   // older than the objective at the end of the run; else it is undecided.
   std::int64_t met = 0, missed = 0, undecided = 0;
+  // Of all runs. A client that lost a job (is_lost()) has none of those that would have come later: what they
+  // could change is a bound.
+  bool lost = false;
   // Means over runs:
   double arrivals_per_s = 0;    // jobs released
   double throughput_per_s = 0;  // jobs finished

@@ -11,8 +11,9 @@ def mean(value):
     return SimpleNamespace(mean=value)
 
 
-def service(policy, p50_ms, p99_ms, attainment, throughput, client='a', slo_ns=5e6, bounds=()):
-    return SimpleNamespace(point=0, policy=policy, client=client, latency={'p50': mean(p50_ms * 1e6), 'p99': mean(p99_ms * 1e6)},
+def service(policy, p50_ms, p99_ms, attainment, throughput, client='a', slo_ns=5e6, bounds=(), upper=()):
+    return SimpleNamespace(bound=lambda name: 'at least' if name in bounds else 'at most' if name in upper else '',
+                           point=0, policy=policy, client=client, latency={'p50': mean(p50_ms * 1e6), 'p99': mean(p99_ms * 1e6)},
                            attainment=mean(attainment), slo_ns=slo_ns, throughput=mean(throughput), bounds=bounds)
 
 
@@ -43,10 +44,19 @@ class ServiceAgreement(unittest.TestCase):
         measured = side(service('piv', 2, 5, 0.95, 40), service('fcfs', 5, 8, 0, 10, bounds=('p99', 'p999')))
         lines = list(service_agreement.table(predicted, measured))
         self.assertIn('| `fcfs` | a | 5, ≥4 ms | ≥8, ≥9 ms | 0 %, 0 % | 10, 10 (+0 %) |', lines)
-        self.assertIn('a, p50: errors of 1 predictions: median 50.0 %, largest 50.0 %; 1 left out, as unfinished jobs make it a lower bound',
+        self.assertIn('a, p50: errors of 1 predictions: median 50.0 %, largest 50.0 %; 1 left out, as unfinished or killed jobs make it a lower bound',
                       lines)
-        self.assertIn('a, p99: errors of 1 predictions: median 20.0 %, largest 20.0 %; 1 left out, as unfinished jobs make it a lower bound',
+        self.assertIn('a, p99: errors of 1 predictions: median 20.0 %, largest 20.0 %; 1 left out, as unfinished or killed jobs make it a lower bound',
                       lines)
+
+    def test_a_killed_client_has_no_error_of_its_throughput(self):
+        killed = service('fcfs', 4, 9, 0.9, 10, bounds=('p50', 'p99'), upper=('attainment', 'throughput'))
+        predicted = side(service('piv', 1, 6, 0.9, 50), killed)
+        measured = side(service('piv', 2, 5, 0.95, 40), service('fcfs', 5, 8, 0.8, 20))
+        lines = list(service_agreement.table(predicted, measured))
+        self.assertIn('| `fcfs` | a | 5, ≥4 ms | 8, ≥9 ms | 80 %, ≤90 % | 20, ≤10 |', lines)
+        self.assertIn('a, throughput: errors of 1 predictions: median 25.0 %, largest 25.0 %; 1 left out, as unfinished or killed jobs make it '
+                      'an upper bound', lines)
 
 
 if __name__ == '__main__':

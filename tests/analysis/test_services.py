@@ -9,7 +9,7 @@ from gangway.drawing.commands import report
 from gangway.drawing import results
 from gangway.drawing import services
 from gangway.drawing import swept_axis
-from matplotlib.markers import CARETUPBASE
+from matplotlib.markers import CARETDOWNBASE, CARETLEFTBASE, CARETUPBASE
 
 RATE = 'workload.clients.web.repeat.arrivals.rate'
 RATES = ('50/s', '100/s', '3000/min')
@@ -112,6 +112,23 @@ class Services(InAFolder):
         self.assertEqual(self.line_of(page.axes[0], 'edf', found), [(50, 0.9), (50, 0.9), (100, 0.9)])
         self.assertEqual([y for _, y in self.line_of(page.axes[0], 'fcfs', found)], [0, 0, 0])
         self.assertNotIn('objective', self.legend(page))
+
+    def test_what_a_killed_client_attained_and_finished_is_an_upper_bound(self):
+        self.swept()
+        table = self.folder / 'services.csv'
+        head, *rows = table.read_text().splitlines()
+        rows = [row + (',attainment|throughput_per_s' if ',fcfs,' in row else ',') for row in rows]
+        table.write_text('\n'.join([head + ',upper_bounds', *rows, '']))
+        found = results.read(self.folder)
+        killed = found.services[2]
+        self.assertEqual([killed.bound(name) for name in ('attainment', 'throughput', 'p50', 'p99')], ['at most', 'at most', '', 'at least'])
+        self.assertRegex(report.text(found), r'\| 50/s +\| fcfs +\| web +\| 1000 +\| 20.00 +\| .* \| ≤ 0.0 % +\| ≤ 10.00 +\|')
+        page, = services.draw_attainment(found)
+        self.assertEqual([x for x, y in self.marks(page.axes[0], CARETDOWNBASE)], [50, 100, 50])
+        self.assertIn('at most: unfinished jobs', self.legend(page))
+        page = services.draw_throughput_and_tail(found)  # of web against what training got done
+        self.assertEqual(len(self.marks(page.axes[0], CARETLEFTBASE)), 2)  # at one of three points web starves
+        self.assertIn('at most: unfinished jobs', self.legend(page))
 
     def bands(self, axes):
         """The highest and lowest value of each band at the first place."""

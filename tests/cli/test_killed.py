@@ -25,6 +25,14 @@ workload:
 {DEVICE}"""
 KILLING = "policies: [{name: timeslice, params: {slice: 1 ms, limit: 2 ms}}]\n"
 
+# Likewise with 200 requests a second: killed after 150 ms of 10 s.
+SERVICE = ENDLESS.replace("repeat: {jobs: 100, think: 0 ns}", "slo: 50 ms, repeat: {jobs: 1000, arrivals: {process: fixed, rate: 200/s}}", 1)
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
 
 class Killed(ProgramTest):
     def played(self, text, *names, code=0):
@@ -45,6 +53,40 @@ class Killed(ProgramTest):
         self.assertEqual((passthrough["antt"], killing["error"], killing["unfinished"]), ("", "", "1"))
         _, summary = self.played(text + "horizon: 1 s\n", "summary")
         self.assertEqual({row.get("error", "") for row in summary}, {""})
+        self.assertEqual(summary[0]["understated"], "endless|honest")
+
+    def test_a_killed_client_makes_averages_bounds(self):
+        published = """published:
+  - {figure: f, policy: timeslice, client: honest, metric: ntt, published: 1, relation: ">", class: order}
+  - {figure: f, policy: timeslice, metric: antt, published: 1, relation: "<", class: order}
+replications: 2
+"""
+        done, summary, clients, jobs, values = self.played(ENDLESS + KILLING + published, "summary", "clients", "jobs", "published")
+        (row,) = summary
+        self.assertEqual((row["understated"], row["antt_ci95"], row["percentiles"], row["p99_response_ns_most"]),
+                         ("endless", "", "lower-bound", ""))
+        self.assertRegex(done.stdout, r">=1\.\d+ +~0\.\d+ +<=1\.\d+ .*  bounds, as jobs are unfinished or killed: endless\n")
+        endless, honest = clients
+        self.assertEqual((endless["jobs"], endless["unfinished"], endless["percentiles"]), ("60", "2", "lower-bound"))
+        self.assertEqual(endless["lower_bounds"], "ntt|response_ns_mean|waiting_ns_mean")
+        self.assertEqual((honest["lower_bounds"], honest["percentiles"]), ("", "exact"))
+        ends = [job["outcome"] for job in jobs if job["client"] == "endless"]
+        self.assertEqual((ends.count("killed"), ends.count("finished")), (2, 60))
+        self.assertGreaterEqual(float(endless["ntt"]), mean(float(job["ntt"]) for job in jobs if job["client"] == "endless" and job["ntt"]))
+        self.assertEqual([(value["verdict"], value["bound"], value["note"]) for value in values],
+                         [("pass", "", ""), ("miss", "at least", "unfinished or killed jobs of endless")])
+
+    def test_a_killed_service_does_not_look_fine(self):
+        _, services = self.played(SERVICE + KILLING + "horizon: 10 s\nreplications: 2\n", "services")
+        endless, honest = services
+        self.assertEqual(endless["lower_bounds"], "p50|p90|p95|p99|p999|arrivals_per_s|queue_mean|queue_max")
+        self.assertEqual(endless["upper_bounds"], "attainment|throughput_per_s")
+        for column in ("latency_ns_p99_most", "latency_ns_p50_ci95", "attainment_ci95", "throughput_per_s_ci95", "queue_mean_ci95"):
+            self.assertEqual(endless[column], "", column)
+        self.assertEqual((honest["lower_bounds"], honest["upper_bounds"]), ("", ""))
+        published = 'published: [{figure: f, policy: timeslice, client: endless, metric: attainment, relation: ">", published: 0.5, class: order}]\n'
+        _, (value,) = self.played(SERVICE + KILLING + "horizon: 10 s\n" + published, "published")
+        self.assertEqual((value["verdict"], value["bound"]), ("miss", "at most"))
 
 
 if __name__ == "__main__":

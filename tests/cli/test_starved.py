@@ -144,22 +144,22 @@ class Starved(ProgramTest):
         self.assertAlmostEqual(float(piv["antt"]), (float(long["ntt"]) + 1) / 2, delta=0.001)
         self.assertEqual((piv["understated"], piv["antt_ci95"]), ("long", ""))
         line = next(line for line in shown.splitlines() if " piv " in line)
-        self.assertRegex(line, r">=12\.\d+ +~11\.\d+ +<=1\.04\d .*  bounds, as jobs are unfinished: long$")
+        self.assertRegex(line, r">=12\.\d+ +~11\.\d+ +<=1\.04\d .*  bounds, as jobs are unfinished or killed: long$")
 
     def test_a_bound_proves_what_it_can(self):
         self.run_into("a", NEARLY)
         published = [(row["verdict"], row["bound"], row["note"]) for row in self.rows("a/published.csv")]
-        self.assertEqual(published, [("miss", "at least", "unfinished jobs of long|short could change the verdict"),
-                                     ("miss", "at least", "unfinished jobs of long|short"),
-                                     ("pass", "at least", "unfinished jobs of long|short"),
-                                     ("miss", "at most", "unfinished jobs of long|short")])
+        self.assertEqual(published, [("miss", "at least", "unfinished or killed jobs of long|short could change the verdict"),
+                                     ("miss", "at least", "unfinished or killed jobs of long|short"),
+                                     ("pass", "at least", "unfinished or killed jobs of long|short"),
+                                     ("miss", "at most", "unfinished or killed jobs of long|short")])
         got = json.loads(self.gangway("compare", "a", "--baseline", "rr", "--json").stdout)
         of_piv = {row["metric"]: (row["finding"], row["words"]) for row in got["rows"] if row["policy"] == "piv"}
         self.assertEqual(of_piv["antt"], ("untested", "not tested: a lower bound in 5 of 5 replications of rr"))
         self.assertEqual(of_piv["stp"], ("untested", "not tested: an upper bound in 5 of 5 replications of rr"))
-        self.assertEqual(of_piv["dntt"], ("untested", "not tested: open because of unfinished jobs in 5 of 5 replications of rr"))
+        self.assertEqual(of_piv["dntt"], ("untested", "not tested: open because of unfinished or killed jobs in 5 of 5 replications of rr"))
         self.assertEqual(got["understated"], {"fcfs": ["short"], "piv": ["long"], "rr": ["long", "short"]})
-        self.assertIn("piv: unfinished jobs of long make its averages bounds.", self.gangway("compare", "a", "--baseline", "rr").stdout)
+        self.assertIn("piv: unfinished or killed jobs of long make its averages bounds.", self.gangway("compare", "a", "--baseline", "rr").stdout)
 
     def test_an_undisturbed_client_is_efficient_at_whatever_pace(self):
         self.run_into("a", UNDISTURBED)

@@ -197,9 +197,10 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     // Its STP is 0.5 or less.
     CHECK(folders.row("stp").at_least);
     CHECK(*folders.row("stp").difference < 0);
-    CHECK(folders.row("dntt").reason == "open because of unfinished jobs in 2 of 3 replications of B");
+    CHECK(folders.row("dntt").reason ==
+          "open because of unfinished or killed jobs in 2 of 3 replications of B");
     CHECK(conclusions(folders.compare()).back() ==
-          "B, p: unfinished jobs of batch, web make its averages bounds.");
+          "B, p: unfinished or killed jobs of batch, web make its averages bounds.");
     // More than A's, however it ends.
     replications(folders.b(), {"15,1.5,9,web", "17,1.7,8,", "19,1.6,7,batch|web"});
     CHECK(folders.row("antt").at_least);

@@ -179,6 +179,18 @@ TEST_CASE("a row says between which ends its values are", "[starved]") {
   const Row service{{"latency_ns_p99", 4.0}, {"latency_ns_p999", 5.0}, {"lower_bounds", std::string("p999")}};
   CHECK(of(service, Level::service, "latency_ns_p99").certainty() == Certainty::exact);
   CHECK(of(service, Level::service, "latency_ns_p999").certainty() == Certainty::at_least);
+  const Row killed{{"latency_ns_p99", 4.0},
+                   {"lower_bounds", std::string("p99|queue_mean")},
+                   {"upper_bounds", std::string("attainment|throughput_per_s")},
+                   {"attainment", 0.9},
+                   {"throughput_per_s", 3.0},
+                   {"queue_mean", 0.5},
+                   {"gpu_share", 0.5}};
+  for (const char* column : {"attainment", "throughput_per_s"})
+    CHECK(of(killed, Level::service, column).certainty() == Certainty::at_most);
+  for (const char* column : {"latency_ns_p99", "queue_mean"})
+    CHECK(of(killed, Level::service, column).certainty() == Certainty::at_least);
+  CHECK(of(killed, Level::service, "gpu_share").certainty() == Certainty::exact);
 }
 
 TEST_CASE("percentiles say where unfinished jobs make them lower bounds", "[starved]") {

@@ -52,6 +52,18 @@ TEST_CASE("an unfinished job counts with its age, and its percentile is a lower 
   }
 }
 
+TEST_CASE("who is killed or refused has no more jobs: every percentile is a lower bound", "[metrics]") {
+  ResponseTimes times = of(std::vector<std::int64_t>(400, 10), {});
+  times.add_lost(Duration{5});
+  CHECK(times.at(0.5)->value == Duration{10});
+  CHECK_FALSE(times.at(0.5)->exact);
+  CHECK_FALSE(times.most(0.5));
+  CHECK(times.unfinished() == 1);
+  ResponseTimes pooled = of({10}, {});
+  pooled.add(times);
+  CHECK_FALSE(pooled.at(0.5)->exact);
+}
+
 TEST_CASE("a median that nothing can raise stays exact where percentiles are rounded", "[metrics]") {
   ResponseTimes times;
   for (std::size_t i = 0; i < Percentiles::kExact; ++i) times.add_finished(Duration{1'003'333});

@@ -119,6 +119,7 @@ TEST_CASE("a job that is killed has missed, however young it was", "[services]")
                                .clients[0];
   CHECK(m.missed == 1);
   CHECK(m.undecided == 0);
+  CHECK(m.lost);
 }
 
 TEST_CASE("GPU time is held against weights while there is something to share", "[services]") {

@@ -212,6 +212,58 @@ TEST_CASE("unfinished jobs count with their age where that raises a client's mea
   }
 }
 
+TEST_CASE("what a killed or refused client did before is a bound") {
+  // Alone 10 a job. A's only job takes 20. B's first two take 10; its third is killed.
+  const auto killed_at = [](std::int64_t kill, Outcome outcome, bool finished_any) {
+    ReplicationMeter meter({{Duration{10}}, {Duration{10}}}, false);
+    const auto job = [&](std::uint32_t client, std::int64_t arrival, std::int64_t over, Outcome how) {
+      JobResult result;
+      result.id.client = ClientId{client};
+      result.arrival = Time{arrival};
+      result.over = Time{over};
+      result.outcome = how;
+      if (how == Outcome::finished) result.finish = result.over;
+      result.standalone = result.executing = Duration{10};
+      meter.job(result);
+    };
+    job(0, 0, 20, Outcome::finished);
+    if (finished_any) job(1, 0, 10, Outcome::finished);
+    if (finished_any) job(1, 10, 20, Outcome::finished);
+    job(1, 20, kill, outcome);
+    RunTotals totals;
+    totals.first_release = Time{};
+    totals.end = Time{100};
+    meter.run_over(totals);
+    return std::pair(meter.metrics(), meter.responses()[1]);
+  };
+  SECTION("however short the killed job is there") {
+    const auto [m, responses] = killed_at(21, Outcome::killed, true);
+    const ClientAverages& b = m.clients[1];
+    CHECK(b.understated());
+    CHECK((b.least_response && b.least_waiting));
+    CHECK(b.ntt == Approx(1));  // what finished took longer than the 1 known of the killed job
+    CHECK(b.response_ns == Approx(10));
+    CHECK(b.time_per_job_ns == Approx(100 / 2.0));  // it would have gone on until the end of the run
+    CHECK(m.antt == Approx((2 + 1) / 2.0));
+    CHECK_FALSE(m.clients[0].understated());
+    CHECK_FALSE(responses.at(0.5)->exact);
+  }
+  SECTION("its age counts where that raises the mean") {
+    const auto [m, responses] = killed_at(60, Outcome::killed, true);
+    CHECK(m.clients[1].ntt == Approx((1 + 1 + 4) / 3.0));
+    CHECK(m.clients[1].response_ns == Approx((10 + 10 + 40) / 3.0));
+  }
+  SECTION("likewise if it is refused") {
+    CHECK(killed_at(20, Outcome::out_of_resources, true).first.clients[1].understated());
+  }
+  SECTION("who finished nothing starves") {
+    const auto [m, responses] = killed_at(60, Outcome::killed, false);
+    CHECK(m.clients[1].starved());
+    CHECK_FALSE(m.clients[1].understated());
+    CHECK(std::isnan(m.antt));
+  }
+}
+
 TEST_CASE("a client whose releases do not wait is as efficient alone as its releases let it be") {
   const auto efficiency = [](Duration alone, bool scheduled, const std::vector<std::int64_t>& releases) {
     ReplicationMeter meter({{alone, scheduled}}, false);

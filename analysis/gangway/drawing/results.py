@@ -93,10 +93,11 @@ class Service:
     slo_ns: float  # 0 where it has none
     attainment: Measured
     throughput: Measured  # jobs finished per second
+    upper: tuple = ()  # of attainment and throughput those that are upper bounds, as it was killed or refused
 
     def bound(self, name):
-        """Of a latency, as that of Summary."""
-        return 'at least' if name in self.bounds else ''
+        """Of a latency, attainment or throughput, as that of Summary."""
+        return 'at least' if name in self.bounds else 'at most' if name in self.upper else ''
 
 
 @dataclass(frozen=True)
@@ -403,11 +404,14 @@ def _read_clients(file):
                    row.index('starved_runs'), row.text('percentiles'), _names(row.text('lower_bounds'))) for row in rows]
 
 
+_PERCENTILES = ('p50', 'p90', 'p95', 'p99', 'p999')
+
+
 def _read_services(path, configuration):
     file = path / 'services.csv'
     if not file.exists():
         return []
-    latencies = {name: f'latency_ns_{name}' for name in ('p50', 'p90', 'p95', 'p99', 'p999')}
+    latencies = {name: f'latency_ns_{name}' for name in _PERCENTILES}
     pooled = [*latencies.values(), 'attainment']
     columns, rows = read_table(file, ['point', 'policy', 'client', *pooled, 'throughput_per_s'])
     swept, means = _Swept(columns, 'policy', 'client', rows, configuration), _means_of_services(path / 'service_replications.csv', pooled)
@@ -418,7 +422,8 @@ def _read_services(path, configuration):
     return [Service(row.index('point'), row.text('policy'), row.text('client'), swept.texts(row),
                     row.index('jobs'), row.index('starved_runs'), {name: measured(row, column) for name, column in latencies.items()},
                     _bounds_of_service(row), row.index('slo_ns'), measured(row, 'attainment'),
-                    row.measured('throughput_per_s')) for row in rows]
+                    row.measured('throughput_per_s'),
+                    tuple(name.removesuffix('_per_s') for name in _names(row.text('upper_bounds')))) for row in rows]
 
 
 def _service(row):
@@ -437,7 +442,7 @@ def _means_of_services(file, columns):
 
 def _bounds_of_service(row):
     known = is_known(row.number('latency_ns_p99'), row.number('latency_ns_p99_most'))
-    return tuple(name for name in _names(row.text('lower_bounds')) if name != 'p99' or not known)
+    return tuple(name for name in _names(row.text('lower_bounds')) if name in _PERCENTILES and (name != 'p99' or not known))
 
 
 def is_known(value, most):

@@ -23,15 +23,16 @@ def pairs(predicted, measured):
 
 
 def _figures_of(row):
-    """name -> value, of what can be compared: no lower bounds."""
+    """name -> value, of what can be compared: no bounds."""
     found = {name: row.latency[name].mean for name in _PERCENTILES if name not in row.bounds}
-    found['throughput'] = row.throughput.mean
+    if not row.bound('throughput'):
+        found['throughput'] = row.throughput.mean
     return {name: value for name, value in found.items() if not math.isnan(value)}
 
 
 def _bounded(both, client, name):
-    """Of how many policies a percentile of the client is a lower bound."""
-    return sum(name in first.bounds or name in second.bounds for first, second in both if second.client == client)
+    """Of how many policies a value of the client is a bound."""
+    return sum(bool(first.bound(name) or second.bound(name)) for first, second in both if second.client == client)
 
 
 def errors(both, client):
@@ -54,8 +55,8 @@ def table(predicted, measured):
     yield '|---|---|---|---|---|---|'
     for first, second in sorted(both, key=lambda pair: (pair[1].client, pair[1].latency['p99'].mean)):
         cells = [_times(first, second, name) for name in _PERCENTILES]
-        cells.append(f'{100 * second.attainment.mean:.0f} %, {100 * first.attainment.mean:.0f} %' if second.slo_ns else '')
-        cells.append(_numbers(first.throughput.mean, second.throughput.mean))
+        cells.append(f'{_attained(second)}, {_attained(first)}' if second.slo_ns else '')
+        cells.append(_throughputs(first, second))
         yield f'| `{second.policy}` | {second.client} | {" | ".join(cells)} |'
     yield ''
     for client in dict.fromkeys(row.client for _, row in both):
@@ -63,7 +64,8 @@ def table(predicted, measured):
         for name, found in sorted(errors(both, client).items()):
             sizes = sorted(abs(error) for error in found)
             bounded = _bounded(both, client, name)
-            rest = f'; {bounded} left out, as unfinished jobs make it a lower bound' if bounded else ''
+            which = 'an upper' if name == 'throughput' else 'a lower'
+            rest = f'; {bounded} left out, as unfinished or killed jobs make it {which} bound' if bounded else ''
             if own > len(sizes) + bounded:
                 rest += f'; {own - len(sizes) - bounded} without a value to compare'
             yield (f'{client}, {name}: errors of {len(sizes)} predictions: median {statistics.median(sizes):.1f} %, '
@@ -79,8 +81,15 @@ def _times(predicted, measured, name):
     return f'{shown(measured)}, {shown(predicted)} {unit}{off}'
 
 
-def _numbers(predicted, measured):
-    return f'{_short(measured)}, {_short(predicted)} ({_error(predicted, measured)})'
+def _attained(row):
+    return ('≤' if row.bound('attainment') else '') + f'{100 * row.attainment.mean:.0f} %'
+
+
+def _throughputs(predicted, measured):
+    bounds = [row.bound('throughput') for row in (measured, predicted)]
+    shown = [('≤' if bound else '') + _short(row.throughput.mean) for bound, row in zip(bounds, (measured, predicted))]
+    off = '' if any(bounds) else f' ({_error(predicted.throughput.mean, measured.throughput.mean)})'
+    return f'{", ".join(shown)}{off}'
 
 
 def _short(number):

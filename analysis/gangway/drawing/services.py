@@ -53,6 +53,7 @@ def draw_attainment(results):
         for policy, look in looks.items():
             mine = [row for row in found if row.policy == policy and row.client == client]
             sweep.draw_line(axes, [(axis.place(row), row.attainment) for row in mine], style.line(look), 0, 1)
+            style.mark_bounds(axes, [(axis.place(row), row.attainment.mean, row.bound('attainment')) for row in mine], look.colour)
         axes.set_ylim(-0.02, 1.05)
         axes.set_ylabel('jobs within their objective')
         axes.yaxis.set_major_formatter(PercentFormatter(1))
@@ -133,11 +134,12 @@ def draw_throughput_and_tail(results):
     through the loads: the best corner is the lower right one."""
     looks, clients = style.styles(row.policy for row in results.services), _judged(results)[:_COLUMNS]
     figure, grid = style.pyplot.subplots(1, len(clients), squeeze=False, figsize=(style.WIDTH, 3.4))
-    order = _order_of_points(results)
+    order, bounds = _order_of_points(results), set()
     for axes, client in zip(grid[0], clients):
         mine = sorted((row for row in results.services if row.client == client), key=lambda row: order[row.point])
         others = [row for row in results.services if row.client != client] or mine
-        done = {}
+        done, at_most = {}, {(row.point, row.policy) for row in others if row.bound('throughput')}
+        bounds |= {'at most'} if at_most else set()
         for row in others:
             done[row.point, row.policy] = done.get((row.point, row.policy), 0) + row.throughput.mean
         unit, factor = _unit(row.latency[_TAIL].mean for row in mine)
@@ -147,6 +149,8 @@ def draw_throughput_and_tail(results):
                       **style.line(look))
             style.mark_bounds(axes, [(done[row.point, policy], row.latency[_TAIL].mean * factor / 1e6, row.bound(_TAIL)) for row in rows],
                               look.colour)
+            style.mark_bounds(axes, [(done[row.point, policy], row.latency[_TAIL].mean * factor / 1e6, 'at most') for row in rows
+                                     if (row.point, policy) in at_most], look.colour, shown_by='x')
         _mark_starved(axes, mine, looks, lambda row: done[row.point, row.policy])
         _draw_objective(axes.axhline, mine, client, factor)
         _scale_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
@@ -159,7 +163,7 @@ def draw_throughput_and_tail(results):
         axes.grid()
     shown = [row for row in results.services if row.client in clients]
     points = {'linestyle': 'none'} if len(set(order)) == 1 else {}
-    style.lay_out(figure, results.title, [*_policies(looks, **points), *_handles(shown, (_TAIL,))])
+    style.lay_out(figure, results.title, [*_policies(looks, **points), *_handles(shown, (_TAIL,), bounds)])
     return figure
 
 
@@ -221,11 +225,11 @@ def _policies(looks, **other):
     return [Line2D([], [], label=policy, **{**style.line(look), **other}) for policy, look in looks.items()]
 
 
-def _handles(rows, percentiles):
+def _handles(rows, percentiles, more_bounds=()):
     handles = []
     if percentiles != (None,) and any(row.slo_ns for row in rows):
         handles.append(Line2D([], [], label='objective', **_OBJECTIVE))
-    handles += style.bound_handles({row.bound(name) for row in rows for name in percentiles})
+    handles += style.bound_handles({*more_bounds, *(row.bound(name or 'attainment') for row in rows for name in percentiles)})
     return handles + style.starved_handles(any(percentiles) and any(row.starved_runs for row in rows))
 
 

@@ -16,7 +16,7 @@ def text(found):
                      'over clients has a value.')
     understated = sum(bool(row.understated) for row in found.summary)
     if understated:
-        parts.append(f'{understated} of {len(found.summary)} with bounds: there unfinished jobs of the clients named count with their '
+        parts.append(f'{understated} of {len(found.summary)} with bounds: there unfinished or killed jobs of the clients named count with their '
                      'age. ≥: at least, ≤: at most, ~: more or less.')
     if found.services:
         parts.append(markdown_table(*_services(found)))
@@ -64,7 +64,7 @@ def _titled(metric):
 
 def _services(found):
     """What each client is judged by; '≥' where unfinished jobs make a percentile a lower bound, 'max' where so few jobs finished
-    that it is the largest latency."""
+    that it is the largest latency. '≤': it was killed or refused."""
     places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.services))}
     percentiles = {'p50': ('p50 in ms', 1), 'p99': ('p99 in ms', 100), 'p999': ('p99.9 in ms', 1000)}  # jobs from which on it is not the largest
     head = [*map(names.parameter, found.swept), 'policy', 'client', 'jobs', *(title for title, _ in percentiles.values()), 'objective in ms',
@@ -72,7 +72,8 @@ def _services(found):
     rows = [[*row.swept, row.policy, row.client, str(row.jobs),
              *('starved' if row.starved_runs else ('≥ ' if name in row.bounds else 'max ' if row.jobs < least else '')
                + _interval(row.latency[name].scaled(1e-6)) for name, (_, least) in percentiles.items()),
-             _number(row.slo_ns / 1e6) if row.slo_ns else '', _share(row.attainment) if row.slo_ns else '', _interval(row.throughput)]
+             _number(row.slo_ns / 1e6) if row.slo_ns else '', results.SIGNS[row.bound('attainment')] + _share(row.attainment) if row.slo_ns else '',
+             results.SIGNS[row.bound('throughput')] + _interval(row.throughput)]
             for row in sorted(found.services, key=lambda row: (row.point, places[row.policy]))]
     return _without_empty(head, rows, ('objective in ms', 'attained'))
 
