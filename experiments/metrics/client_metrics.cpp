@@ -121,7 +121,7 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
         .meaning = "Unfinished jobs in all runs."},
        total(&Of::unfinished)},
       {{.name = "starved_runs", .label = "starved runs", .unit = MetricUnit::count, .better = Better::lower,
-        .meaning = "Runs in which it finished no job."},
+        .meaning = "Runs in which it had jobs and finished none."},
        total(&Of::starved_runs)},
       {{.name = "lower_bounds", .label = "lower bounds", .unit = MetricUnit::text,
         .meaning = "Means that are lower bounds, separated by |: they count unfinished jobs with what is known of them, or it was killed or refused."},

@@ -20,6 +20,25 @@ PointValue averaged(double ReplicationMetrics::*member) {
   return [member](const PointSample& sample) { return mean_of(each_of(sample, member)); };
 }
 
+// Of replications in which anything was released.
+std::vector<double> over_clients(const PointSample& sample, double ReplicationMetrics::*member) {
+  return over_replications(
+      sample.replications, [&](const ReplicationMetrics& m) { return m.*member; },
+      [](const ReplicationMetrics& m) { return !m.empty(); });
+}
+
+PointValue averaged_over_clients(double ReplicationMetrics::*member) {
+  return [member](const PointSample& sample) { return mean_of(over_clients(sample, member)); };
+}
+
+PointValue of_windows(double ReplicationMetrics::*member) {
+  return [member](const PointSample& sample) {
+    return mean_of(over_replications(
+        sample.replications, [&](const ReplicationMetrics& m) { return m.*member; },
+        [](const ReplicationMetrics& m) { return std::isfinite(m.makespan_ns); }));
+  };
+}
+
 bool has_understated(const PointSample& sample, std::size_t client) {
   return std::any_of(sample.replications.begin(), sample.replications.end(),
                      [&](const ReplicationMetrics& m) { return m.clients[client].understated(); });
@@ -30,7 +49,7 @@ PointValue interval(double ReplicationMetrics::*member) {
   return [member](const PointSample& sample) {
     for (std::size_t c = 0; c < sample.clients.size(); ++c)
       if (has_understated(sample, c)) return Cell();
-    return Cell(half_width_95(each_of(sample, member)));
+    return Cell(half_width_95(over_clients(sample, member)));
   };
 }
 
@@ -97,19 +116,19 @@ std::list<PointMetric> of_turnaround() {
       {{.name = "antt", .label = "ANTT", .better = Better::lower,
         .meaning = "Mean of the clients' normalised turnaround time, response over time alone.",
         .compared = true, .tested = true, .ranked = true, .if_understated = Certainty::at_least},
-       averaged(&Of::antt), interval(&Of::antt)},
+       averaged_over_clients(&Of::antt), interval(&Of::antt)},
       {{.name = "dntt", .label = "DNTT", .better = Better::lower,
         .meaning = "Standard deviation of the clients' normalised turnaround time.",
         .compared = true, .tested = true, .ranked = true, .if_understated = Certainty::rough},
-       averaged(&Of::dntt), interval(&Of::dntt)},
+       averaged_over_clients(&Of::dntt), interval(&Of::dntt)},
       {{.name = "stp", .label = "STP", .better = Better::higher,
         .meaning = "Sum over clients of time alone over response.",
         .compared = true, .tested = true, .ranked = true, .if_understated = Certainty::at_most},
-       averaged(&Of::stp), interval(&Of::stp)},
+       averaged_over_clients(&Of::stp), interval(&Of::stp)},
       {{.name = "makespan_ns", .label = "makespan", .unit = MetricUnit::ns, .better = Better::lower,
-        .meaning = "From the first release until the last job is over or the run ends: mean over runs.",
+        .meaning = "From the first release until the last job is over or the run ends: mean over runs with jobs.",
         .compared = true, .tested = true},
-       averaged(&Of::makespan_ns)},
+       of_windows(&Of::makespan_ns)},
       {{.name = "evictions", .label = "evictions per run", .unit = MetricUnit::count,
         .meaning = "Evictions per run: mean over runs.",
         .heading = "evictions", .compared = true, .tested = true},
@@ -119,13 +138,13 @@ std::list<PointMetric> of_turnaround() {
         .heading = "delay", .compared = true, .tested = true},
        delay_of_evictions},
       {{.name = "utilisation", .label = "utilisation", .unit = MetricUnit::share, .better = Better::higher,
-        .meaning = "Share of the makespan in which the device executes blocks: mean over runs.",
+        .meaning = "Share of the makespan in which the device executes blocks: mean over runs with jobs.",
         .heading = "util", .compared = true, .tested = true},
-       averaged(&Of::utilisation)},
+       of_windows(&Of::utilisation)},
       {{.name = "jain", .label = "Jain", .better = Better::higher,
         .meaning = "Jain's index of progress, time alone over response: 1 if all progress equally.",
         .if_understated = Certainty::rough},
-       averaged(&Of::jain)}};
+       averaged_over_clients(&Of::jain)}};
 }
 
 std::list<PointMetric> of_jobs() {
@@ -141,11 +160,11 @@ std::list<PointMetric> of_jobs() {
       {{.name = "waiting_ns_mean", .label = "waiting", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "Response less the time with blocks on a GPU or copies under way: mean over jobs.",
         .if_understated = Certainty::at_least},
-       averaged(&Of::waiting_ns)},
+       averaged_over_clients(&Of::waiting_ns)},
       {{.name = "concurrency_efficiency", .label = "efficiency", .better = Better::higher,
         .meaning = "Sum over clients of time between finishes alone over time per job when sharing.",
         .if_understated = Certainty::rough},
-       averaged(&Of::concurrency_efficiency)},
+       averaged_over_clients(&Of::concurrency_efficiency)},
       {{.name = "launches", .label = "launches per run", .unit = MetricUnit::count,
         .meaning = "Launches per run: mean over runs.", .heading = "launches"},
        averaged(&Of::launches)},
@@ -158,7 +177,7 @@ std::list<PointMetric> of_jobs() {
         .meaning = "Share of the makespan in which a launch owned the GPU and nobody had blocks on it: mean over replications."},
        [](const PointSample& s) { return mean_of(s.switching); }},
       {{.name = "starved", .label = "starved", .unit = MetricUnit::text,
-        .meaning = "Clients that finished no job in some run, separated by |; then averages over clients are empty."},
+        .meaning = "Clients that had jobs in some run and finished none, separated by |; then averages over clients are empty."},
        starved_clients},
       {{.name = "percentiles", .label = "percentiles", .unit = MetricUnit::text,
         .meaning = "`lower-bound` where unfinished jobs could raise the median or p99, or a client was killed or refused; else `rounded` beyond 4,194,304 jobs, or `exact`."},

@@ -21,9 +21,15 @@ constexpr std::array<LatencyPercentile, 5> kLatencies{{{0.5, "p50", "median late
 
 using ServiceValue = std::function<Cell(const ServiceSample&)>;
 
-// All replications have a value, or there is none: that of the rest alone might flatter.
+// All replications have a value, or there is none: that of the rest alone might flatter. Only the share of an
+// entitlement needs jobs, all others a window.
 std::vector<double> each_of(const ServiceSample& sample, double ServiceMetrics::*member) {
-  return over_replications(sample.replications, [&](const ServiceMetrics& m) { return m.*member; });
+  return over_replications(
+      sample.replications, [&](const ServiceMetrics& m) { return m.*member; },
+      [&](const ServiceMetrics& m) {
+        return member == &ServiceMetrics::share_against_weight ? m.released > 0
+                                                               : std::isfinite(m.arrivals_per_s);
+      });
 }
 
 ServiceValue averaged(double ServiceMetrics::*member) {
@@ -73,9 +79,13 @@ Cell objective(const ServiceSample& sample) {
 Cell interval_of_attainment(const ServiceSample& sample) {
   std::vector<double> shares;
   if (has_lost(sample)) return {};
-  for (const ServiceMetrics& m : sample.replications)
-    if (const auto share = m.attainment()) shares.push_back(*share);
-  return shares.size() == sample.replications.size() ? Cell(half_width_95(shares)) : Cell();
+  for (const ServiceMetrics& m : sample.replications) {
+    if (m.released == 0) continue;
+    const auto share = m.attainment();
+    if (!share) return {};
+    shares.push_back(*share);
+  }
+  return half_width_95(shares);
 }
 
 Cell lower_bounds(const ServiceSample& sample) {
@@ -130,7 +140,7 @@ std::list<ServiceMetric> Metrics<ServiceMetric>::usual() {
         .meaning = "Unfinished jobs in all runs."},
        [](const ServiceSample& s) { return Cell(s.unfinished); }},
       {{.name = "starved_runs", .label = "starved runs", .unit = MetricUnit::count, .better = Better::lower,
-        .meaning = "Runs in which it finished no job."},
+        .meaning = "Runs in which it had jobs and finished none."},
        [](const ServiceSample& s) { return Cell(s.starved_runs); }}};
   for (const LatencyPercentile& each : kLatencies) all.push_back(latency(each));
   all.splice(all.end(), std::list<ServiceMetric>{

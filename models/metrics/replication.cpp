@@ -78,6 +78,7 @@ void ReplicationMeter::job(const JobResult& result) {
 
 void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone, Time end) {
   const Run run = std::exchange(sums.run, {});
+  if (run.released == 0) return;  // it had no chance to finish anything
   if (run.jobs == 0) {
     ++sums.starved_runs;
     return;
@@ -98,8 +99,11 @@ void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone, Time end) {
 void ReplicationMeter::run_over(const RunTotals& totals) {
   for (std::size_t client = 0; client < clients_.size(); ++client)
     end_run(clients_[client], alone_[client], totals.end);
-  makespan_ += static_cast<double>(totals.makespan().ns);
-  utilisation_ += totals.utilisation();
+  if (totals.makespan() > Duration{}) {
+    makespan_ += static_cast<double>(totals.makespan().ns);
+    utilisation_ += totals.utilisation();
+    ++windows_;
+  }
   eviction_delay_ += static_cast<double>(totals.eviction_delay.ns);
   evictions_ += totals.evictions;
   launches_ += totals.launches;
@@ -161,8 +165,8 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     m.antt = m.dntt = m.stp = m.jain = m.waiting_ns = m.concurrency_efficiency =
         std::numeric_limits<double>::quiet_NaN();
   const auto runs = static_cast<double>(runs_);
-  m.makespan_ns = makespan_ / runs;
-  m.utilisation = utilisation_ / runs;
+  m.makespan_ns = makespan_ / static_cast<double>(windows_);
+  m.utilisation = utilisation_ / static_cast<double>(windows_);
   m.evictions = static_cast<double>(evictions_) / runs;
   m.launches = static_cast<double>(launches_) / runs;
   m.eviction_delay_ns = eviction_delay_;

@@ -35,7 +35,7 @@ struct ClientAverages {
   double eviction_delay_ns = 0;    // per eviction; NaN if there was none
   std::int64_t jobs = 0;           // finished
   std::int64_t unfinished = 0;
-  std::int64_t starved_runs = 0;                                          // runs in which it finished no job
+  std::int64_t starved_runs = 0;  // runs in which it had jobs and finished none
   bool least_ntt = false, least_response = false, least_waiting = false;  // lower bounds
 
   bool starved() const { return starved_runs > 0; }
@@ -43,11 +43,12 @@ struct ClientAverages {
 };
 
 // Averages over clients, or over all clients' jobs, are NaN if a client starved: otherwise the others would
-// look better the worse it fares. If one is understated, they follow from its bounds.
+// look better the worse it fares. If one is understated, they follow from its bounds. A client to which
+// nothing was released is not in them.
 struct ReplicationMetrics {
   std::vector<ClientAverages> clients;
   double antt = 0, dntt = 0, stp = 0, jain = 0;  // NaN: a client starved
-  double makespan_ns = 0, utilisation = 0;       // means over runs
+  double makespan_ns = 0, utilisation = 0;       // means over runs with a window; NaN: none has one
   double evictions = 0, launches = 0;            // per run
   double eviction_delay_ns = 0;                  // summed
   std::int64_t eviction_count = 0;
@@ -56,6 +57,8 @@ struct ReplicationMetrics {
   // NaN: a client starved.
   double concurrency_efficiency = 0;
   std::int64_t jobs = 0, unfinished = 0;
+
+  bool empty() const { return jobs == 0 && unfinished == 0; }  // nothing was released: no averages
 };
 
 // Receives the jobs and totals of one run after the other.
@@ -102,6 +105,7 @@ class ReplicationMeter : public JobSink {
   std::vector<ResponseTimes> responses_;
   double makespan_ = 0, utilisation_ = 0, eviction_delay_ = 0;
   std::int64_t evictions_ = 0, launches_ = 0, runs_ = 0, unfinished_ = 0;
+  std::int64_t windows_ = 0;  // runs that have one
 };
 
 }  // namespace gangway

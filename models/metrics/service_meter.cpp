@@ -43,6 +43,7 @@ void ServiceMeter::released(ClientId id, Time at) {
   advance(at);
   OfClient& client = of(id);
   ++client.run.arrivals;
+  ++client.sums.released;
   if (client.run.jobs++ == 0) {
     client.run.since = virtual_;
     weights_ = with_jobs_++ > 0 ? weights_ + client.sums.weight : client.sums.weight;
@@ -111,18 +112,18 @@ void ServiceMeter::run_over(const RunTotals& totals) {
   virtual_ = weights_ = 0;
   busy_ = with_jobs_ = 0;
   now_ = {};
-  ++runs_;
+  if (window > 0) ++windows_;
 }
 
 std::vector<ServiceMetrics> ServiceMeter::metrics() const {
   std::vector<ServiceMetrics> all;
-  const auto runs = static_cast<double>(runs_);
+  const auto windows = static_cast<double>(windows_);
   for (const OfClient& client : clients_) {
     ServiceMetrics& m = all.emplace_back(client.sums);
     for (double ServiceMetrics::*mean :
          {&ServiceMetrics::arrivals_per_s, &ServiceMetrics::throughput_per_s, &ServiceMetrics::gpu_time_ns,
           &ServiceMetrics::gpu_share, &ServiceMetrics::queue_mean})
-      m.*mean /= runs;
+      m.*mean /= windows;
     if (client.entitled > 0) m.share_against_weight = client.used / client.entitled;
   }
   return all;

@@ -19,8 +19,9 @@ struct ServiceMetrics {
   std::int64_t met = 0, missed = 0, undecided = 0;
   // Of all runs. A client that lost a job (is_lost()) has none of those that would have come later: what they
   // could change is a bound.
+  std::int64_t released = 0;
   bool lost = false;
-  // Means over runs:
+  // Means over runs with a window; NaN: none has one.
   double arrivals_per_s = 0;    // jobs released
   double throughput_per_s = 0;  // jobs finished
   double gpu_time_ns = 0;
@@ -80,7 +81,7 @@ class ServiceMeter : public JobSink, public RunObserver {
 
   std::vector<OfClient> clients_;
   std::vector<Gpu> gpus_;
-  std::int64_t runs_ = 0;
+  std::int64_t windows_ = 0;  // runs that have one
   // Generalised processor sharing: virtual time grows with GPU time used, divided by the sum of weights of
   // clients with jobs (Parekh and Gallager 1993).
   double virtual_ = 0, weights_ = 0;

@@ -1,4 +1,4 @@
-"""Jobs that never end, and clients that are killed for it."""
+"""Jobs that never end, clients that are killed for it, and clients that have no job at all in a run."""
 
 import unittest
 
@@ -27,6 +27,23 @@ KILLING = "policies: [{name: timeslice, params: {slice: 1 ms, limit: 2 ms}}]\n"
 
 # Likewise with 200 requests a second: killed after 150 ms of 10 s.
 SERVICE = ENDLESS.replace("repeat: {jobs: 100, think: 0 ns}", "slo: 50 ms, repeat: {jobs: 1000, arrivals: {process: fixed, rate: 200/s}}", 1)
+
+# One request in 50 ms on average: in some runs of 100 ms there is none.
+RARE = f"""kind: experiment
+version: 1
+name: rare
+workload:
+  kind: workload
+  version: 1
+  name: two
+  clients:
+    - {{name: busy, repeat: {{jobs: endless, period: 10 ms}}, {KERNEL % ''}}}
+    - {{name: rare, slo: 50 ms, repeat: {{jobs: endless, arrivals: {{process: poisson, rate: 20/s}}}}, {KERNEL % ''}}}
+{DEVICE.replace(', arbitration: direct,', '}').replace('  access: {turns: queue}}', '')}policies: [fcfs]
+horizon: 100 ms
+replications: 20
+seed: 2
+"""
 
 
 def mean(values):
@@ -87,6 +104,26 @@ replications: 2
         published = 'published: [{figure: f, policy: timeslice, client: endless, metric: attainment, relation: ">", published: 0.5, class: order}]\n'
         _, (value,) = self.played(SERVICE + KILLING + "horizon: 10 s\n" + published, "published")
         self.assertEqual((value["verdict"], value["bound"]), ("miss", "at most"))
+
+    def test_a_client_without_a_request_in_a_run_does_not_starve(self):
+        _, summary, clients, replications, jobs, services = self.played(RARE, "summary", "clients", "replications", "jobs", "services")
+        own = {number: {job["client"] for job in jobs if job["replication"] == str(number)} for number in range(20)}
+        absent = [number for number, found in own.items() if "rare" not in found]
+        self.assertTrue(absent, "no such run")
+        (row,) = summary
+        self.assertEqual(row["starved"], "")
+        busy, rare = clients
+        self.assertEqual(rare["starved_runs"], "0")
+        each = [mean(float(job["ntt"]) for job in jobs if job["replication"] == str(number) and job["client"] == "rare" and job["ntt"])
+                for number in own if number not in absent]
+        self.assertAlmostEqual(float(rare["ntt"]), mean(each), delta=1e-9)
+        for number in absent:
+            alone = [float(job["ntt"]) for job in jobs if job["replication"] == str(number) and job["ntt"]]
+            self.assertAlmostEqual(float(replications[number]["antt"]), mean(alone), delta=1e-9)
+            self.assertAlmostEqual(float(replications[number]["stp"]), 1 / mean(alone), delta=1e-9)
+        self.assertAlmostEqual(float(row["antt"]), mean(float(each["antt"]) for each in replications), delta=1e-9)
+        self.assertNotEqual(services[1]["share_against_weight"], "")
+        self.assertNotEqual(services[1]["attainment_ci95"], "")
 
 
 if __name__ == "__main__":

@@ -122,6 +122,29 @@ TEST_CASE("a job that is killed has missed, however young it was", "[services]")
   CHECK(m.lost);
 }
 
+TEST_CASE("runs without jobs have no rates, and are not counted as ones without throughput", "[services]") {
+  ServiceMeter services({client("A", 0, 10)}, 1);
+  RunMeter meter(1, services, 1);
+  meter.tell(&services);
+  const auto run = [&](const std::vector<Record>& records) {
+    meter.reset();
+    for (const Record& record : records) meter.record(record);
+    services.run_over(meter.totals());
+  };
+  run({{.time = Time{0}, .mark = Mark::ended}});
+  CHECK(std::isnan(services.metrics()[0].throughput_per_s));
+  CHECK(services.metrics()[0].released == 0);
+  const JobId job{ClientId{0}, 0};
+  run({{.time = Time{0}, .job = job, .mark = Mark::released},
+       {.time = Time{10}, .job = job, .mark = Mark::finished},
+       {.time = Time{10}, .mark = Mark::ended}});
+  const ServiceMetrics m = services.metrics()[0];
+  CHECK(m.throughput_per_s == Approx(1e9 / 10));
+  CHECK(m.queue_mean == Approx(1));
+  CHECK(m.released == 1);
+  CHECK_FALSE(m.lost);
+}
+
 TEST_CASE("GPU time is held against weights while there is something to share", "[services]") {
   // A from 10 to 110 alone until 30, then both have jobs until 115; B from 125 to 145 alone.
   Client a = client("A", 0, 100), b = client("B", 30, 20);

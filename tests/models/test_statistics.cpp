@@ -264,6 +264,58 @@ TEST_CASE("what a killed or refused client did before is a bound") {
   }
 }
 
+TEST_CASE("a client to which nothing is released is not in the averages, and does not starve") {
+  ReplicationMeter meter({{Duration{10}}, {Duration{10}}}, false);
+  const auto run = [&](const std::vector<std::pair<std::uint32_t, std::int64_t>>& responses) {
+    RunTotals totals;
+    for (const auto& [client, response] : responses) {
+      JobResult result;
+      result.id.client = ClientId{client};
+      result.finish = result.over = Time{response};
+      result.outcome = Outcome::finished;
+      result.standalone = result.executing = Duration{10};
+      meter.job(result);
+      totals.first_release = Time{};
+      totals.end = std::max(totals.end, result.over);
+    }
+    totals.executing = totals.end - Time{};
+    meter.run_over(totals);
+  };
+  SECTION("in one run") {
+    run({{0, 20}, {1, 30}});
+    run({{0, 40}});
+    const ReplicationMetrics m = meter.metrics();
+    CHECK_FALSE(m.clients[1].starved());
+    CHECK(m.clients[1].ntt == Approx(3));
+    CHECK(m.clients[1].time_per_job_ns == Approx(30));
+    CHECK(m.antt == Approx((3 + 3) / 2.0));
+  }
+  SECTION("in any run") {
+    run({{0, 20}});
+    const ReplicationMetrics m = meter.metrics();
+    CHECK(m.clients[1].jobs == 0);
+    CHECK_FALSE(m.clients[1].starved());
+    CHECK(m.antt == Approx(2));
+    CHECK(m.dntt == 0);
+    CHECK(m.stp == Approx(0.5));
+    CHECK(m.waiting_ns == Approx(10));
+    CHECK(m.concurrency_efficiency == Approx(0.5));
+  }
+  SECTION("nor does a run without jobs count as one of no length") {
+    run({{0, 20}});
+    run({});
+    CHECK(meter.metrics().makespan_ns == 20);
+    CHECK(meter.metrics().utilisation == 1);
+  }
+  SECTION("without any job there are no values") {
+    run({});
+    const ReplicationMetrics m = meter.metrics();
+    CHECK(m.empty());
+    CHECK(std::isnan(m.makespan_ns));
+    CHECK(std::isnan(m.antt));
+  }
+}
+
 TEST_CASE("a client whose releases do not wait is as efficient alone as its releases let it be") {
   const auto efficiency = [](Duration alone, bool scheduled, const std::vector<std::int64_t>& releases) {
     ReplicationMeter meter({{alone, scheduled}}, false);

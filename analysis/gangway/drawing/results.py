@@ -431,13 +431,18 @@ def _service(row):
 
 
 def _means_of_services(file, columns):
-    """Service -> {column: mean over replications}: what the intervals of values of all jobs are around."""
+    """Service -> {column: mean over replications that have a value}: what the intervals of values of all jobs are around."""
     if not file.exists():
         return {}
     found = {}
     for row in read_table(file, ['point', 'policy', 'client', *columns])[1]:
         found.setdefault(_service(row), []).append([row.number(column) for column in columns])
-    return {key: {column: sum(values) / len(values) for column, values in zip(columns, zip(*rows))} for key, rows in found.items()}
+    return {key: {column: _mean([value for value in values if not math.isnan(value)]) for column, values in zip(columns, zip(*rows))}
+            for key, rows in found.items()}
+
+
+def _mean(values):
+    return sum(values) / len(values) if values else math.nan
 
 
 def _bounds_of_service(row):
