@@ -106,6 +106,7 @@ void place(const Arguments& arguments, live::DaemonSettings& settings) {
 }
 
 int serve(const Arguments& arguments) {
+  std::signal(SIGPIPE, SIG_IGN);  // who reads its output may go at any time
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
   settings.socket = arguments.socket;

@@ -373,7 +373,7 @@ void Daemon::tell_of_company() {
 void Daemon::say(const std::string& line) {
   if (settings_.out == nullptr) return;
   pollfd out{fileno(settings_.out), POLLOUT, 0};
-  if (poll(&out, 1, 0) != 1 || (out.revents & POLLOUT) == 0) {
+  if (poll(&out, 1, 0) != 1 || out.revents != POLLOUT) {  // also: the reader has gone
     ++unsaid_;
     return;
   }

@@ -37,6 +37,18 @@ class Status(unittest.TestCase):
         self.assertLess(len(out), 4097)
         self.assertEqual(err, "")
 
+    @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+    def test_a_daemon_whose_output_has_no_reader(self):
+        """As behind `| head -1`."""
+        daemon = Daemon("--policy", "fcfs")
+        daemon.process.stdout.close()
+        for _ in range(2):
+            self.assertEqual(daemon.run(CLIENT, "jobs", "1")[0], 0)
+        self.assertEqual(daemon.status()["clients_so_far"], 2)
+        socket = daemon.socket
+        _, err, _ = daemon.end()
+        self.assertEqual((daemon.process.returncode, err, os.path.exists(socket)), (0, "", False))
+
     def test_what_clients_do(self):
         daemon = Daemon("--policy", "stride")
         programs = [daemon.start(CLIENT, "jobs", "1000000", options=["--name", name, "--weight", weight, *more])
