@@ -180,7 +180,7 @@ int serve(const Arguments& arguments) {
         "--jobs says otherwise\n");
   std::fflush(stdout);
   daemon.run(stop);
-  return 0;
+  return daemon.log_is_whole() ? 0 : 1;
 }
 
 }  // namespace

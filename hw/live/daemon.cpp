@@ -25,6 +25,7 @@
 #include "hw/live/pause.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "models/short_slice.hpp"
+#include "models/standard_error.hpp"
 
 namespace gangway::live {
 namespace {
@@ -193,14 +194,27 @@ void Daemon::log(Time time, const std::string& step, const std::string& client, 
                  std::size_t gpu) {
   if (settings_.log == nullptr) return;
   const std::string end = several() ? fmt::format(",{}", gpus_[gpu]->facts.number) : "";
-  fmt::print(settings_.log, "{},{},{},{}{}\n", time.ns, step, client, value, end);
+  std::fputs(fmt::format("{},{},{},{}{}\n", time.ns, step, client, value, end).c_str(), settings_.log);
+}
+
+// Clients do not suffer from a full disk. Behind a line that is missing others would mislead, so they are
+// left out.
+void Daemon::check_log() {
+  if (settings_.log == nullptr) return;
+  errno = 0;
+  if (std::fflush(settings_.log) == 0 && std::ferror(settings_.log) == 0) return;
+  to_stderr("error: the log ends early: {}\n", std::strerror(errno != 0 ? errno : EIO));
+  settings_.log = nullptr;
+  log_is_whole_ = false;
 }
 
 void Daemon::run(const std::atomic<bool>& stop) {
   if (settings_.log != nullptr)
-    fmt::print(settings_.log, "time_ns,step,client,name,value{}\n", several() ? ",gpu" : "");
+    std::fputs(several() ? "time_ns,step,client,name,value,gpu\n" : "time_ns,step,client,name,value\n",
+               settings_.log);
   for (const auto& conductor : conductors_) conductor->begin(now());
   while (!stop) turn(kLongestWait);
+  check_log();
 }
 
 void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
@@ -419,7 +433,7 @@ void Daemon::report(const LiveClient& client) {
       log(now(), fmt::format("woken_within_{}", 2ULL << b),
           fmt::format("{},{}", std::uint32_t{client.id.index}, client.name()),
           static_cast<std::int64_t>(count), client.gpu);
-  std::fflush(settings_.log);
+  check_log();
 }
 
 }  // namespace gangway::live

@@ -76,6 +76,7 @@ class Daemon : private MoveJournal {
   void make_programs_ready_for_forms(bool ready) { ready_for_forms_ = ready; }
   // One pass over all clients, then a wait of at most `most`.
   void turn(Duration most);
+  bool log_is_whole() const { return log_is_whole_; }  // all of it could be written
   Time now() const;
   std::int64_t origin() const { return origin_; }  // CLOCK_MONOTONIC at time 0, ns
 
@@ -137,6 +138,7 @@ class Daemon : private MoveJournal {
   void closes(LiveClient& client);
   void log(Time time, const std::string& step, const std::string& client, std::int64_t value,
            std::size_t gpu);
+  void check_log();
   Time move_memory();  // when to look again
 
   // daemon_gpus.cpp
@@ -216,6 +218,7 @@ class Daemon : private MoveJournal {
   bool ready_for_forms_ = false;
   std::int64_t origin_ = 0;
   std::uint64_t clients_so_far_ = 0;
+  bool log_is_whole_ = true;
   std::uint64_t unsaid_ = 0;  // lines dropped since the last one written
 };
 

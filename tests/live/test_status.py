@@ -49,6 +49,15 @@ class Status(unittest.TestCase):
         _, err, _ = daemon.end()
         self.assertEqual((daemon.process.returncode, err, os.path.exists(socket)), (0, "", False))
 
+    @unittest.skipUnless(STANDIN, "there is no stand-in driver")
+    def test_a_log_that_cannot_be_written(self):
+        daemon = Daemon("--policy", "fcfs", log="/dev/full")
+        for _ in range(2):
+            self.assertEqual(daemon.run(CLIENT, "jobs", "1")[0], 0)
+        daemon.process.send_signal(signal.SIGTERM)
+        _, err = daemon.process.communicate(timeout=LIMIT)
+        self.assertEqual((daemon.process.returncode, err), (1, "error: the log ends early: No space left on device\n"))
+
     def test_what_clients_do(self):
         daemon = Daemon("--policy", "stride")
         programs = [daemon.start(CLIENT, "jobs", "1000000", options=["--name", name, "--weight", weight, *more])
