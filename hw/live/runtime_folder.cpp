@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hw/live/socket.hpp"
 #include "models/error.hpp"
 
 namespace gangway::live {
@@ -52,8 +53,8 @@ std::string default_socket(unsigned gpu) {
 
 std::string socket_to_join(unsigned gpu, const std::string& service) {
   const std::string own = default_socket(gpu);
-  const auto exists = [](const std::string& path) { return access(path.c_str(), F_OK) == 0; };
-  return gpu == 0 && !exists(own) && exists(service) ? service : own;
+  if (gpu != 0 || access(service.c_str(), F_OK) != 0) return own;
+  return connect_to(own) ? own : service;  // a daemon that was killed leaves its socket behind
 }
 
 }  // namespace gangway::live

@@ -14,7 +14,7 @@ std::string own_folder_problem();
 // The default socket of a GPU's daemon. Creates nothing.
 std::string default_socket(unsigned gpu = 0);
 inline constexpr const char* kServiceSocket = "/run/gangway/socket";  // packaging/gangway.service
-// The socket by which to find a GPU's daemon: the default one; where there is none, that of the machine's
+// The socket by which to find a GPU's daemon: the default one; where nobody listens, that of the machine's
 // service, if there is one.
 std::string socket_to_join(unsigned gpu, const std::string& service = kServiceSocket);
 

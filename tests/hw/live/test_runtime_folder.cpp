@@ -1,7 +1,11 @@
+#include <sys/socket.h>
+#include <sys/un.h>
+
 #include <cstdlib>
 
 #include "experiments/results/files.hpp"
 #include "hw/live/runtime_folder.hpp"
+#include "hw/live/socket.hpp"
 #include "tests/catch.hpp"
 #include "tests/scratch_folder.hpp"
 
@@ -19,7 +23,17 @@ TEST_CASE("programs join the user's own daemon, else the machine's service", "[l
   CHECK(socket_to_join(0, service) == service);
   CHECK(socket_to_join(1, service) == default_socket(1));  // the service has GPU 0
   std::filesystem::create_directory(own_folder_path());
-  write_file(own, "");
+  write_file(own, "");  // left behind by a daemon that was killed
+  CHECK(socket_to_join(0, service) == service);
+  std::filesystem::remove(own);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  REQUIRE(own.size() < sizeof address.sun_path);
+  own.copy(address.sun_path, own.size());
+  const Descriptor daemon(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  REQUIRE(bind(daemon.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  CHECK(socket_to_join(0, service) == service);
+  REQUIRE(listen(daemon.get(), 1) == 0);
   CHECK(socket_to_join(0, service) == own);
   if (before != nullptr)
     setenv("XDG_RUNTIME_DIR", kept.c_str(), 1);
