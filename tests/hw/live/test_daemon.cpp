@@ -1,6 +1,8 @@
 // The daemon against those who talk to it: garbage, floods, truncated records, files it never asked for.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -255,6 +257,31 @@ TEST_CASE("Latencies of a client count from when its jobs were due, and jobs und
   CHECK(shown["jobs"] == 11);
   CHECK(shown["latency_ns"]["p50"] == 5'000'004);
   CHECK(shown["latency_ns"]["p99"] == 5'000'009);
+}
+
+TEST_CASE("The status of as many clients as can connect is read, whatever they are called", "[live]") {
+  const LiveClient client(getpid(), Descriptor(), std::string(63, '\x01'), -1);
+  const std::string text =
+      status_text({}, std::vector<ClientFacts>(1024, ClientFacts{&client, true, {}, {}}));
+  const gangway::testing::ScratchFolder folder;
+  const std::string path = folder / "socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  REQUIRE(path.size() < sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  const Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  REQUIRE(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(listen(listener.get(), 1) == 0);
+  std::thread daemon([&] {
+    const Descriptor one(accept(listener.get(), nullptr, nullptr)), file = status_file(text);
+    Welcome welcome;
+    welcome.accepted = 1;
+    const int files[] = {file.get()};
+    send_record(one.get(), &welcome, sizeof welcome, files, 1);
+  });
+  const std::string read = ask_for_status(path);
+  daemon.join();
+  CHECK(read == text);
 }
 
 TEST_CASE("Processes that have a file open are found, with their commands", "[live]") {
