@@ -43,16 +43,11 @@ Standing ClientGroup::look() {
   bool works = false;
   for (Member& member : members_) {
     const Standing seen = member.port->look();
-    all.inside = all.inside || seen.inside;
-    all.waiting = all.waiting || seen.waiting;
-    all.outstanding += seen.outstanding;
-    all.away += seen.away;
-    all.deepest = std::max(all.deepest, seen.deepest);
-    all.over += seen.over;
-    all.submissions += seen.submissions;
-    all.since_arrival = std::max(all.since_arrival, seen.since_arrival);
+    if (&member == &members_.front())
+      all = seen;
+    else
+      all.merge(seen);
     works = works || (seen.job & 1) != 0;
-    all.endless = all.endless || seen.endless;
     if (seen.asked - member.asked > kMostAsked) {  // its page is not to be believed
       member.asked = seen.asked;
       member.port->kill();

@@ -8,6 +8,23 @@
 
 namespace gangway::live {
 
+void Standing::merge(const Standing& other) {
+  inside = inside || other.inside;
+  waiting = waiting || other.waiting;
+  changes_memory = changes_memory || other.changes_memory;
+  outstanding += other.outstanding;
+  away += other.away;
+  deepest = std::max(deepest, other.deepest);
+  over += other.over;
+  endless = endless || other.endless;
+  outside = outside && other.outside;
+  submissions += other.submissions;
+  channels += other.channels;
+  since_arrival = std::max(since_arrival, other.since_arrival);
+  if (!priority) priority = other.priority;  // the first one's, as everything that is asked for
+  slices.reset();
+}
+
 std::unique_ptr<Conductor> Conductor::make(const std::string& name, std::shared_ptr<Policy> policy,
                                            const GateSettings& settings, Journal& journal) {
   const Capabilities needs = policy->needs();

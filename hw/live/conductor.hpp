@@ -44,6 +44,9 @@ struct Standing {
   std::optional<SlicedStanding> slices = {};
   bool drained() const { return !inside && outstanding == 0; }
   bool busy() const { return !drained() || waiting || changes_memory; }  // or about to use the device
+  // Adds another process of the same client. `job` and `asked` are numbers of one process: the caller has its
+  // own. Kernels of several processes are not sliced.
+  void merge(const Standing& other);
 };
 
 // The conductor's access to a client. No call waits for the client.

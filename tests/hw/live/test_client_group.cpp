@@ -41,6 +41,46 @@ TEST_CASE("A group has one turn, one gate and one job", "[live]") {
   CHECK(!group.empty());
 }
 
+TEST_CASE("A group that gets memory is not idle, whichever member does", "[live]") {
+  GateSettings settings;
+  settings.linger = 1_ms;
+  Stage stage("fcfs", settings);
+  FakeClient a, b;
+  ClientGroup group;
+  group.add(a);
+  group.add(b);
+  group.id = stage.conductor->opens(stage.now, group, {});
+  FakeClient& other = stage.open();
+  for (FakeClient* client : {&a, &other}) {
+    client->begin_job();
+    client->standing.waiting = true;
+    stage.at(stage.now + 1_ms);
+  }
+  a.standing.waiting = false;
+  b.standing.changes_memory = true;
+  stage.play(stage.now + 10_ms);
+  CHECK((a.permitted != 0 && other.permitted == 0));
+  b.standing.changes_memory = false;
+  stage.play(stage.now + 10_ms);
+  CHECK((a.permitted == 0 && other.permitted != 0));
+}
+
+TEST_CASE("What is seen of a group's members is seen of the group", "[live]") {
+  FakeClient a, b;
+  ClientGroup group;
+  group.add(a);
+  group.add(b);
+  a.standing.channels = 2;
+  b.standing.channels = 3;
+  b.standing.priority = 4;
+  a.standing.outside = true;
+  CHECK(group.look().channels == 5);
+  CHECK(group.look().priority == 4);
+  CHECK(!group.look().outside);
+  b.standing.outside = true;
+  CHECK(group.look().outside);
+}
+
 TEST_CASE("All members of a group are roused", "[live]") {
   FakeClient a, b;
   ClientGroup group;
