@@ -6,6 +6,8 @@
 #include "tests/standin/calls/registry.hpp"
 #include "tests/standin/contexts/host_function.hpp"
 #include "tests/standin/contexts/visible_devices.hpp"
+#include "tests/standin/memory/arena.hpp"
+#include "tests/standin/memory/host_memory.hpp"
 #include "tests/standin/streams/stream.hpp"
 
 namespace gangway::standin {
@@ -63,6 +65,8 @@ void destroy_context(Lock& lock, Context& which) {
   while (!which.streams.empty()) forget_stream(*std::shared_ptr<Stream>(*which.streams.begin()));
   which.legacy.reset();
   for (const auto& ends : which.at_end) ends();
+  Arena::get().release_of(which);  // what a stream's order allocated, or cuMemCreate, outlives it on an H100
+  free_managed_of(which);
   remove(which.handle());
   which.destroyed = true;
   contexts().erase(which.handle());

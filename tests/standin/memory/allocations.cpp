@@ -59,7 +59,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* dptr, size_t bytesize) {
   const auto context = current();
   require(dptr != nullptr && bytesize > 0);
   refuse_unsafe();
-  *dptr = Arena::get().take(bytesize, context->device->ordinal);
+  *dptr = Arena::get().take(bytesize, context->device->ordinal, context.get());
   return CUDA_SUCCESS;
 }
 
@@ -71,7 +71,7 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
   require(ElementSizeBytes == 4 || ElementSizeBytes == 8 || ElementSizeBytes == 16);
   refuse_unsafe();
   *pPitch = (WidthInBytes + 511) / 512 * 512;
-  *dptr = Arena::get().take(*pPitch * Height, context->device->ordinal);
+  *dptr = Arena::get().take(*pPitch * Height, context->device->ordinal, context.get());
   return CUDA_SUCCESS;
 }
 

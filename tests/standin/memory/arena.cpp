@@ -57,7 +57,7 @@ bool Arena::holds(std::uint64_t address) {
 
 Arena::Arena() : start_(arena_start()), total_(memory_size()), free_{{start_, arena_size()}} {}
 
-CUdeviceptr Arena::take(std::size_t bytes, int device) {
+CUdeviceptr Arena::take(std::size_t bytes, int device, const Context* owner) {
   require(bytes <= total_, CUDA_ERROR_OUT_OF_MEMORY);
   const std::size_t size = rounded(bytes);
   for (auto at = free_.begin(); at != free_.end(); ++at) {
@@ -66,7 +66,7 @@ CUdeviceptr Arena::take(std::size_t bytes, int device) {
     ledger_take(physical_of(device), size);
     free_.erase(at);
     if (room > size) free_.emplace(address + size, room - size);
-    taken_[address] = {bytes, size, device};
+    taken_[address] = {bytes, size, device, owner};
     return address;
   }
   fail(CUDA_ERROR_OUT_OF_MEMORY);
@@ -91,6 +91,13 @@ void Arena::release(CUdeviceptr address) {
     }
   }
   free_.emplace(address, size);
+}
+
+void Arena::release_of(const Context& owner) {
+  std::vector<CUdeviceptr> all;
+  for (const auto& [start, taken] : taken_)
+    if (taken.owner == &owner) all.push_back(start);
+  for (const CUdeviceptr start : all) release(start);
 }
 
 std::vector<Arena::Range> Arena::taken() const {

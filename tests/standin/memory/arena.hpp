@@ -11,15 +11,19 @@
 
 namespace gangway::standin {
 
+struct Context;
+
 class Arena {
  public:
   static Arena& get();
   static bool holds(std::uint64_t address);  // whether it is device memory; needs no lock
 
-  CUdeviceptr take(std::size_t bytes, int device);  // fails with OUT_OF_MEMORY
-  void release(CUdeviceptr);                        // fails with INVALID_VALUE
-  std::size_t total() const { return total_; }      // of each device
-  static std::size_t used(int device);              // by all processes
+  // Fails with OUT_OF_MEMORY. `owner`: whose end frees it; null: no context's.
+  CUdeviceptr take(std::size_t bytes, int device, const Context* owner = nullptr);
+  void release(CUdeviceptr);                    // fails with INVALID_VALUE
+  void release_of(const Context& owner);        // all that it owns
+  std::size_t total() const { return total_; }  // of each device
+  static std::size_t used(int device);          // by all processes
 
   struct Range {
     CUdeviceptr start = 0;
@@ -38,6 +42,7 @@ class Arena {
   struct Taken {
     std::size_t asked = 0, size = 0;  // as asked for, as rounded up
     int device = 0;
+    const Context* owner = nullptr;
   };
   std::map<CUdeviceptr, Taken> taken_;
 };

@@ -24,6 +24,14 @@ std::map<std::uint64_t, HostRange>::const_iterator host_range(std::uint64_t addr
   return address - found->first < found->second.size ? found : ranges.end();
 }
 
+void free_managed_of(const Context& owner) {
+  std::erase_if(host_ranges(), [&](const auto& one) {
+    const bool gone = one.second.managed && one.second.owner == &owner;
+    if (gone) std::free(reinterpret_cast<void*>(one.first));
+    return gone;
+  });
+}
+
 bool is_pageable(std::uint64_t address) {
   return !Arena::holds(address) && host_range(address) == host_ranges().end();
 }
@@ -131,7 +139,9 @@ CUresult cuMemAllocManaged(CUdeviceptr* dptr, size_t bytesize, unsigned flags) {
   const Lock lock = lock_driver();
   require(dptr != nullptr && bytesize > 0 && (flags == CU_MEM_ATTACH_GLOBAL || flags == CU_MEM_ATTACH_HOST));
   void* memory = allocate(bytesize, 0);
-  host_ranges()[address_of(memory)].managed = true;
+  HostRange& range = host_ranges()[address_of(memory)];
+  range.managed = true;
+  range.owner = current().get();
   *dptr = address_of(memory);
   return CUDA_SUCCESS;
 }
