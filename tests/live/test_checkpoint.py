@@ -53,6 +53,11 @@ class Checkpoint(MemoryPrograms):
         self.all_end_well(daemon, programs, *["random 150\n"] * 3)
         daemon.end()
 
+    def test_memory_that_goes_with_its_context(self):
+        daemon = self.daemon("rr", device=240)
+        self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")
+        daemon.end()
+
     def test_a_driver_that_cannot(self):
         for version, words in (("12040", "12.4, and checkpoints need one for 12.8 or newer"), ):
             result = subprocess.run([GANGWAY, "serve", "--policy", "rr", "--memory", "checkpoint", "--socket", f"/tmp/gangway-none-{os.getpid()}"],

@@ -111,6 +111,11 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, programs, *[f"random {steps}\n"] * 3)
         daemon.end()
 
+    def test_memory_that_goes_with_its_context(self):
+        daemon = self.daemon("rr")
+        self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")
+        daemon.end()
+
     def test_memory_freed_in_a_streams_order(self):
         daemon = self.daemon("rr", "--capacity", "200 MiB", device=300)
         stop = daemon.folder + "/stop"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "hw/intercept/memory/served.hpp"
 
@@ -12,10 +13,11 @@ CUresult owner_here(live::ManagedMemory::Owner& owner);
 // From managed memory.
 CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t size,
                   const live::ManagedMemory::Owner& owner);
-// From the driver, in counted room. `call` is the driver's call, which sets the address.
+// From the driver, in counted room. `call` is the driver's call, which sets the address; `context`: whose end
+// frees it; 0: none.
 template <typename Call>
-CUresult counted(const CUdeviceptr* address, std::size_t size, Call call) {
-  return in_counted_room(address != nullptr ? size : 0, [&](std::uint64_t* made) {
+CUresult counted(const CUdeviceptr* address, std::size_t size, std::uint64_t context, Call call) {
+  return in_counted_room(address != nullptr ? size : 0, context, [&](std::uint64_t* made) {
     const CUresult result = call();
     if (made != nullptr && result == CUDA_SUCCESS) *made = *address;
     return result;

@@ -63,7 +63,8 @@ CUresult allocate_now(CUdeviceptr* address, std::size_t size) {
 
 CUresult Serves<i_cuMemAlloc_v2>::call(CUdeviceptr* address, std::size_t size) {
   if (managed_memory(true) == nullptr || address == nullptr || size == 0)
-    return counted(address, size, [&] { return natively<i_cuMemAlloc_v2>(address, size); });
+    return counted(address, size, driver.current_context(),
+                   [&] { return natively<i_cuMemAlloc_v2>(address, size); });
   return allocate_now(address, size);
 }
 
@@ -73,7 +74,7 @@ CUresult Serves<i_cuMemAllocPitch_v2>::call(CUdeviceptr* address, std::size_t* p
                      (element == 4 || element == 8 || element == 16) && width < SIZE_MAX / 2 / height;
   const std::size_t rows = sound ? (width + kPitch - 1) / kPitch * kPitch : 0;
   if (managed_memory(true) == nullptr || !sound)
-    return counted(address, rows * height,
+    return counted(address, rows * height, driver.current_context(),
                    [&] { return natively<i_cuMemAllocPitch_v2>(address, pitch, width, height, element); });
   const CUresult result = allocate_now(address, rows * height);
   if (result == CUDA_SUCCESS) *pitch = rows;
@@ -84,8 +85,9 @@ CUresult Serves<i_cuMemFree_v2>::call(CUdeviceptr address) {
   ManagedMemory* memory = managed_memory();
   const auto found = memory != nullptr ? memory->find(address) : std::nullopt;
   if (!found || found->address != address) {
+    FixedMemoryGoes goes(address);
     const CUresult result = natively<i_cuMemFree_v2>(address);
-    if (result == CUDA_SUCCESS) fixed_memory_gone(address);
+    if (result == CUDA_SUCCESS) goes.gone();
     return result;
   }
   ManagedMemory::Owner owner;

@@ -1,6 +1,8 @@
 // Physical memory that the program creates and maps itself.
+#include <list>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "hw/intercept/memory/real_memory.hpp"
@@ -16,48 +18,82 @@ bool can_move(const CUmemAllocationProp* properties) {
          properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->allocFlags.usage == 0;
 }
 
-// Handles of counted memory: it is there as long as a handle or a mapping is.
+// Handles of counted memory: it is there as long as a handle or a mapping is, whatever becomes of contexts.
 class CreatedBook {
  public:
   void created(CUmemGenericAllocationHandle handle) {
     const std::lock_guard lock(mutex_);
     uses_[handle] = 1;
   }
-  void retained(CUmemGenericAllocationHandle handle) { use(handle, 1); }
-  void released(CUmemGenericAllocationHandle handle) { use(handle, -1); }
-  void mapped(CUdeviceptr address, CUmemGenericAllocationHandle handle) {
-    use(handle, 1);
+  void retained(CUmemGenericAllocationHandle handle) {
     const std::lock_guard lock(mutex_);
-    if (uses_.count(handle) != 0) mappings_[address] = handle;
+    use(handle);
   }
-  void unmapped(CUdeviceptr address, std::size_t size) {
-    for (;;) {
-      CUmemGenericAllocationHandle handle = 0;
-      {
-        const std::lock_guard lock(mutex_);
-        const auto found = mappings_.lower_bound(address);
-        if (found == mappings_.end() || found->first - address >= size) return;
-        handle = found->second;
-        mappings_.erase(found);
-      }
-      use(handle, -1);
+  void mapped(CUdeviceptr address, CUmemGenericAllocationHandle handle) {
+    const std::lock_guard lock(mutex_);
+    if (use(handle)) mappings_[address] = handle;
+  }
+  // Before and after the driver's calls that may free it, as with FixedMemoryGoes.
+  template <typename Call>
+  CUresult released(CUmemGenericAllocationHandle handle, Call call) {
+    return without({}, {handle}, call);
+  }
+  template <typename Call>
+  CUresult unmapped(CUdeviceptr address, std::size_t size, Call call) {
+    Mappings gone;
+    std::vector<CUmemGenericAllocationHandle> handles;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto first = mappings_.lower_bound(address);
+      auto end = first;
+      for (; end != mappings_.end() && end->first - address < size; ++end) handles.push_back(end->second);
+      gone.insert(first, end);
+      mappings_.erase(first, end);
     }
+    return without(std::move(gone), handles, call);
   }
 
  private:
-  void use(CUmemGenericAllocationHandle handle, int more) {
+  using Mappings = std::map<CUdeviceptr, CUmemGenericAllocationHandle>;
+
+  // False: it does not count.
+  bool use(CUmemGenericAllocationHandle handle) {
+    const auto found = uses_.find(handle);
+    if (found == uses_.end()) return false;
+    ++found->second;
+    return true;
+  }
+  // Makes the call while the mappings and one use of each handle are out of the books; if it fails, they are
+  // in them again.
+  template <typename Call>
+  CUresult without(Mappings mappings, const std::vector<CUmemGenericAllocationHandle>& handles, Call call) {
+    std::vector<CUmemGenericAllocationHandle> dropped;
+    std::list<FixedMemoryGoes> last;
     {
       const std::lock_guard lock(mutex_);
-      const auto found = uses_.find(handle);
-      if (found == uses_.end() || (found->second += more) > 0) return;
-      uses_.erase(found);
+      for (const CUmemGenericAllocationHandle handle : handles) {
+        const auto found = uses_.find(handle);
+        if (found == uses_.end()) continue;
+        dropped.push_back(handle);
+        if (--found->second > 0) continue;
+        uses_.erase(found);
+        last.emplace_back(handle);
+      }
     }
-    fixed_memory_gone(handle);
+    const CUresult result = call();
+    if (result == CUDA_SUCCESS) {
+      for (FixedMemoryGoes& goes : last) goes.gone();
+    } else {
+      const std::lock_guard lock(mutex_);
+      for (const CUmemGenericAllocationHandle handle : dropped) ++uses_[handle];
+      mappings_.merge(mappings);
+    }
+    return result;
   }
 
   std::mutex mutex_;
   std::map<CUmemGenericAllocationHandle, int> uses_;
-  std::map<CUdeviceptr, CUmemGenericAllocationHandle> mappings_;
+  Mappings mappings_;
 };
 
 // Null: memory is not counted.
@@ -74,13 +110,14 @@ CUresult Serves<i_cuMemCreate>::call(CUmemGenericAllocationHandle* handle, std::
   ManagedMemory* memory = managed_memory(true);
   const bool whole = size > 0 && size % live::MemoryDriver::kGranularity == 0;
   if (memory == nullptr || handle == nullptr || !whole || flags != 0 || !can_move(properties))
-    return in_counted_room(handle != nullptr && can_move(properties) ? size : 0, [&](std::uint64_t* named) {
-      const CUresult result = natively<i_cuMemCreate>(handle, size, properties, flags);
-      if (result != CUDA_SUCCESS || named == nullptr) return result;
-      *named = *handle;
-      if (CreatedBook* counts = book()) counts->created(*handle);
-      return result;
-    });
+    return in_counted_room(handle != nullptr && can_move(properties) ? size : 0, 0,
+                           [&](std::uint64_t* named) {
+                             const CUresult result = natively<i_cuMemCreate>(handle, size, properties, flags);
+                             if (result != CUDA_SUCCESS || named == nullptr) return result;
+                             *named = *handle;
+                             if (CreatedBook* counts = book()) counts->created(*handle);
+                             return result;
+                           });
   std::uint64_t made = 0;
   const int result =
       memory->create(size, RealMemory::properties_of(*properties), driver.current_context(), made);
@@ -92,9 +129,9 @@ CUresult Serves<i_cuMemRelease>::call(CUmemGenericAllocationHandle handle) {
   ManagedMemory* memory = managed_memory();
   const auto ours = memory != nullptr ? memory->release(handle) : std::nullopt;
   if (ours) return static_cast<CUresult>(*ours);
-  const CUresult result = natively<i_cuMemRelease>(handle);
-  if (CreatedBook* counts = result == CUDA_SUCCESS ? book() : nullptr) counts->released(handle);
-  return result;
+  const auto natively_so = [&] { return natively<i_cuMemRelease>(handle); };
+  CreatedBook* const counts = book();
+  return counts != nullptr ? counts->released(handle, natively_so) : natively_so();
 }
 
 CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::size_t offset,
@@ -112,9 +149,9 @@ CUresult Serves<i_cuMemUnmap>::call(CUdeviceptr address, std::size_t size) {
   ManagedMemory* memory = managed_memory();
   const auto ours = memory != nullptr ? memory->unmap(address, size) : std::nullopt;
   if (ours) return static_cast<CUresult>(*ours);
-  const CUresult result = natively<i_cuMemUnmap>(address, size);
-  if (CreatedBook* counts = result == CUDA_SUCCESS ? book() : nullptr) counts->unmapped(address, size);
-  return result;
+  const auto natively_so = [&] { return natively<i_cuMemUnmap>(address, size); };
+  CreatedBook* const counts = book();
+  return counts != nullptr ? counts->unmapped(address, size, natively_so) : natively_so();
 }
 
 CUresult Serves<i_cuMemSetAccess>::call(CUdeviceptr address, std::size_t size, const CUmemAccessDesc* given,

@@ -2,6 +2,7 @@
 // managed memory, which cannot leave, or all of it, where processes leave as a whole.
 #include <map>
 #include <mutex>
+#include <utility>
 
 #include "hw/intercept/memory/served.hpp"
 #include "hw/live/pause.hpp"
@@ -11,8 +12,11 @@ namespace {
 
 class FixedMemory {
  public:
+  using Entry = FixedMemoryGoes::Entry;
+
+  // `context`: whose end frees it; 0: none.
   template <typename Make>
-  CUresult make(std::uint64_t bytes, Make allocate) {
+  CUresult make(std::uint64_t bytes, std::uint64_t context, Make allocate) {
     live::ManagedMemory* memory = managed_memory(true);
     live::CountedMemory* counted = memory == nullptr ? counted_memory() : nullptr;
     if ((memory == nullptr && counted == nullptr) || bytes == 0) return allocate(nullptr);
@@ -27,24 +31,32 @@ class FixedMemory {
       live::sleep_ns(kBetween);
       result = allocate(&made);
     }
-    const std::lock_guard lock(mutex_);
     if (result == CUDA_SUCCESS)
-      sizes_[made] = bytes;
+      put(made, {bytes, context});
     else
       give_back(bytes);
     return result;
   }
-  void gone(std::uint64_t which) {
+  void put(std::uint64_t which, const Entry& entry) {
     const std::lock_guard lock(mutex_);
-    const auto found = sizes_.find(which);
-    if (found == sizes_.end()) return;
-    give_back(found->second);
-    sizes_.erase(found);
+    entries_.emplace(which, entry);
   }
-
- private:
-  static constexpr int kAttempts = 2000;
-  static constexpr std::int64_t kBetween = 1'000'000;  // ns
+  std::optional<Entry> take(std::uint64_t which) {
+    const std::lock_guard lock(mutex_);
+    const auto found = entries_.find(which);
+    if (found == entries_.end()) return std::nullopt;
+    const Entry entry = found->second;
+    entries_.erase(found);
+    return entry;
+  }
+  void context_gone(std::uint64_t context) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(entries_, [&](const auto& one) {
+      if (one.second.context != context) return false;
+      give_back(one.second.bytes);
+      return true;
+    });
+  }
   static void give_back(std::uint64_t bytes) {
     if (live::ManagedMemory* memory = managed_memory())
       memory->give_back_fixed(bytes);
@@ -52,8 +64,12 @@ class FixedMemory {
       counted_memory()->give_back(bytes);
   }
 
+ private:
+  static constexpr int kAttempts = 2000;
+  static constexpr std::int64_t kBetween = 1'000'000;  // ns
+
   std::mutex mutex_;
-  std::map<std::uint64_t, std::uint64_t> sizes_;  // by handle or address
+  std::map<std::uint64_t, Entry> entries_;  // by handle or address
 };
 
 FixedMemory& fixed() {
@@ -90,7 +106,7 @@ void note(std::uint64_t* made, T handle) {
 }  // namespace
 
 CUresult Serves<i_cuArrayCreate_v2>::call(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
-  return fixed().make(size_of(descriptor, 0), [&](std::uint64_t* made) {
+  return fixed().make(size_of(descriptor, 0), driver.current_context(), [&](std::uint64_t* made) {
     const CUresult result = natively<i_cuArrayCreate_v2>(array, descriptor);
     if (result == CUDA_SUCCESS) note(made, *array);
     return result;
@@ -99,7 +115,7 @@ CUresult Serves<i_cuArrayCreate_v2>::call(CUarray* array, const CUDA_ARRAY_DESCR
 
 CUresult Serves<i_cuArray3DCreate_v2>::call(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
   return fixed().make(size_of(descriptor, descriptor != nullptr ? descriptor->Depth : 0),
-                      [&](std::uint64_t* made) {
+                      driver.current_context(), [&](std::uint64_t* made) {
                         const CUresult result = natively<i_cuArray3DCreate_v2>(array, descriptor);
                         if (result == CUDA_SUCCESS) note(made, *array);
                         return result;
@@ -107,8 +123,9 @@ CUresult Serves<i_cuArray3DCreate_v2>::call(CUarray* array, const CUDA_ARRAY3D_D
 }
 
 CUresult Serves<i_cuArrayDestroy>::call(CUarray array) {
+  FixedMemoryGoes goes(reinterpret_cast<std::uint64_t>(array));
   const CUresult result = natively<i_cuArrayDestroy>(array);
-  if (result == CUDA_SUCCESS) fixed().gone(reinterpret_cast<std::uint64_t>(array));
+  if (result == CUDA_SUCCESS) goes.gone();
   return result;
 }
 
@@ -116,7 +133,7 @@ CUresult Serves<i_cuArrayDestroy>::call(CUarray array) {
 CUresult Serves<i_cuMipmappedArrayCreate>::call(CUmipmappedArray* array,
                                                 const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels) {
   const std::uint64_t first = size_of(descriptor, descriptor != nullptr ? descriptor->Depth : 0);
-  return fixed().make(levels > 1 ? 2 * first : first, [&](std::uint64_t* made) {
+  return fixed().make(levels > 1 ? 2 * first : first, driver.current_context(), [&](std::uint64_t* made) {
     const CUresult result = natively<i_cuMipmappedArrayCreate>(array, descriptor, levels);
     if (result == CUDA_SUCCESS) note(made, *array);
     return result;
@@ -124,29 +141,43 @@ CUresult Serves<i_cuMipmappedArrayCreate>::call(CUmipmappedArray* array,
 }
 
 CUresult Serves<i_cuMipmappedArrayDestroy>::call(CUmipmappedArray array) {
+  FixedMemoryGoes goes(reinterpret_cast<std::uint64_t>(array));
   const CUresult result = natively<i_cuMipmappedArrayDestroy>(array);
-  if (result == CUDA_SUCCESS) fixed().gone(reinterpret_cast<std::uint64_t>(array));
+  if (result == CUDA_SUCCESS) goes.gone();
   return result;
 }
 
 CUresult Serves<i_cuMemAllocManaged>::call(CUdeviceptr* address, std::size_t size, unsigned flags) {
-  return fixed().make(size, [&](std::uint64_t* made) {
+  return fixed().make(size, driver.current_context(), [&](std::uint64_t* made) {
     const CUresult result = natively<i_cuMemAllocManaged>(address, size, flags);
     if (result == CUDA_SUCCESS && made != nullptr) *made = *address;
     return result;
   });
 }
 
-void fixed_memory_gone(std::uint64_t which) {
-  if (managed_memory() != nullptr || counted_memory() != nullptr) fixed().gone(which);
+FixedMemoryGoes::FixedMemoryGoes(std::uint64_t which) : which_(which) {
+  if (managed_memory() != nullptr || counted_memory() != nullptr) entry_ = fixed().take(which);
+}
+
+FixedMemoryGoes::~FixedMemoryGoes() {
+  if (entry_) fixed().put(which_, *entry_);
+}
+
+void FixedMemoryGoes::gone() {
+  if (const auto entry = std::exchange(entry_, std::nullopt)) FixedMemory::give_back(entry->bytes);
+}
+
+void fixed_memory_of_context_gone(std::uint64_t context) {
+  if (managed_memory() != nullptr || counted_memory() != nullptr) fixed().context_gone(context);
 }
 
 // The driver takes whole pages for what is large.
-CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::uint64_t* made)>& allocate) {
+CUresult in_counted_room(std::uint64_t bytes, std::uint64_t context,
+                         const std::function<CUresult(std::uint64_t* made)>& allocate) {
   constexpr std::uint64_t kLarge = 1 << 20, kPage = 2 << 20, kGrain = 512;
   if (counted_memory() == nullptr || bytes == 0) return allocate(nullptr);
   const std::uint64_t to = bytes > kLarge ? kPage : kGrain;
-  return fixed().make((bytes + to - 1) / to * to, allocate);
+  return fixed().make((bytes + to - 1) / to * to, context, allocate);
 }
 
 }  // namespace gangway::intercept

@@ -119,6 +119,7 @@ void memory_written(CUdeviceptr address) {
 }
 
 void memory_context_gone(std::uint64_t context) {
+  fixed_memory_of_context_gone(context);
   live::ManagedMemory* memory = managed_memory();
   if (memory == nullptr) return;
   later_frees().context_gone(*memory, context);

@@ -34,7 +34,7 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
   const auto natively_so = [&] { return natively<I>(address, size, more..., stream); };
   const auto driver_does = [&] {
     const bool uncounted = counted_memory() == nullptr || captured(stream, thread);
-    return uncounted ? natively_so() : counted(address, size, natively_so);
+    return uncounted ? natively_so() : counted(address, size, 0, natively_so);
   };
   ManagedMemory* memory = managed_memory(true);
   if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
@@ -65,8 +65,9 @@ CUresult free_in_order(CUdeviceptr address, CUstream stream, bool thread) {
   ManagedMemory* memory = managed_memory();
   const auto found = memory != nullptr ? memory->find(address) : std::nullopt;
   if (!found) {
+    FixedMemoryGoes goes(address);
     const CUresult result = natively<I>(address, stream);
-    if (result == CUDA_SUCCESS) fixed_memory_gone(address);
+    if (result == CUDA_SUCCESS) goes.gone();
     return result;
   }
   if (found->address != address || captured(stream, thread)) return CUDA_ERROR_INVALID_VALUE;

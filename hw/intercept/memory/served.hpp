@@ -2,7 +2,9 @@
 // the process has it, else by the driver.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "hw/intercept/driver.hpp"
 #include "hw/intercept/forms/forms.hpp"
@@ -55,8 +57,9 @@ bool manages_memory();
 void memory_is_counted(live::Gate& gate);
 live::CountedMemory* counted_memory();
 // Makes the call, after claiming room for it if memory is counted. The call sets `made` to the address or
-// handle for fixed_memory_gone(), unless `made` is null.
-CUresult in_counted_room(std::uint64_t bytes, const std::function<CUresult(std::uint64_t* made)>& allocate);
+// handle for FixedMemoryGoes, unless `made` is null. `context`: whose end frees it; 0: none.
+CUresult in_counted_room(std::uint64_t bytes, std::uint64_t context,
+                         const std::function<CUresult(std::uint64_t* made)>& allocate);
 // Null: memory is not managed, or not yet: that begins at a call with `first` and a current context.
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
@@ -67,6 +70,24 @@ void memory_context_gone(std::uint64_t context);
 void say_once(int& said, const char* what);
 
 live::Gate& memory_gate();
-void fixed_memory_gone(std::uint64_t which);  // the driver has freed it: an address or handle
+
+// What counts of memory that the driver is about to free. It is taken out of the books meanwhile, because
+// another thread may get the same address or handle before the call returns.
+class FixedMemoryGoes {
+ public:
+  struct Entry {
+    std::uint64_t bytes = 0, context = 0;
+  };
+  explicit FixedMemoryGoes(std::uint64_t which);
+  FixedMemoryGoes(const FixedMemoryGoes&) = delete;
+  FixedMemoryGoes& operator=(const FixedMemoryGoes&) = delete;
+  ~FixedMemoryGoes();  // unless it is gone, it is in the books again
+  void gone();         // the driver has freed it
+
+ private:
+  std::uint64_t which_;
+  std::optional<Entry> entry_;
+};
+void fixed_memory_of_context_gone(std::uint64_t context);
 
 }  // namespace gangway::intercept
