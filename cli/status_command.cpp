@@ -67,8 +67,10 @@ void print_table(const Json& status) {
              static_cast<double>(status["up_ns"].get<std::int64_t>()) / 1e9,
              status["clients_so_far"].get<std::uint64_t>());
   for (const Json& other : status["others"])
-    fmt::print("process {} uses a GPU but is not a client: {}\n", other["process"].get<std::int64_t>(),
-               name_text(other["command"]).substr(0, 100));
+    fmt::print("process {} uses a GPU but is not a client of this daemon: {}\n",
+               other["process"].get<std::int64_t>(), name_text(other["command"]).substr(0, 100));
+  if (const auto unseen = status["processes_not_looked_at"].get<std::uint64_t>(); unseen > 0)
+    fmt::print("{} processes of others may use a GPU: this user cannot look at them\n", unseen);
   const bool several = status["gpus"].size() > 1;
   for (const Json& gpu : status["gpus"])
     if (several)
@@ -101,12 +103,14 @@ void print_table(const Json& status) {
   }
 }
 
-// Processes with a context on a GPU that are no clients of the daemon.
+// Processes with a context on some GPU that are no clients of this daemon.
 void add_others(Json& status) {
   std::set<std::int64_t> clients;
   for (const Json& client : status["clients"]) clients.insert(client["process"].get<std::int64_t>());
   status["others"] = Json::array();
-  for (const live::DeviceProcess& other : live::processes_with(live::kDeviceFile))
+  const live::DeviceProcesses seen = live::processes_with(live::kDeviceFile);
+  status["processes_not_looked_at"] = seen.not_looked_at;
+  for (const live::DeviceProcess& other : seen.found)
     if (clients.count(other.process) == 0)
       status["others"].push_back({{"process", other.process}, {"command", other.command}});
 }
@@ -177,9 +181,13 @@ void print_prometheus(const Json& status) {
   fmt::print("# HELP gangway_clients_total Clients so far.\n# TYPE gangway_clients_total counter\n");
   fmt::print("gangway_clients_total {}\n", status["clients_so_far"].get<std::uint64_t>());
   fmt::print(
-      "# HELP gangway_other_processes Processes on the GPU that are no clients.\n# TYPE "
+      "# HELP gangway_other_processes Processes on a GPU that are no clients of this daemon.\n# TYPE "
       "gangway_other_processes gauge\ngangway_other_processes {}\n",
       status["others"].size());
+  fmt::print(
+      "# HELP gangway_processes_not_looked_at Further ones, which may be on a GPU.\n# TYPE "
+      "gangway_processes_not_looked_at gauge\ngangway_processes_not_looked_at {}\n",
+      status["processes_not_looked_at"].get<std::uint64_t>());
   print_gpus(status);
   const auto labels = [](const Json& client) {
     return fmt::format("name=\"{}\",process=\"{}\",gpu=\"{}\"", label(client["name"]),

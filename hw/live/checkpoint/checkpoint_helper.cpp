@@ -20,6 +20,7 @@
 #include <thread>
 
 #include "hw/live/checkpoint/driver_checkpoints.hpp"
+#include "hw/live/device_processes.hpp"
 #include "hw/live/monotonic.hpp"
 #include "hw/live/page.hpp"
 #include "hw/live/pause.hpp"
@@ -168,7 +169,7 @@ class Worker {
 // Away from the daemon's terminal, service, files and signals.
 [[noreturn]] void become_helper(int socket, const std::string& daemon) {
   setsid();
-  prctl(PR_SET_NAME, "gangway-helper");
+  prctl(PR_SET_NAME, kHelperName);
   for (const int each : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) std::signal(each, SIG_IGN);
   const int none = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) dup2(none, fd);

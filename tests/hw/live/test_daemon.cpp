@@ -287,10 +287,10 @@ TEST_CASE("The status of as many clients as can connect is read, whatever they a
 TEST_CASE("Processes that have a file open are found, with their commands", "[live]") {
   const gangway::testing::ScratchFolder folder;
   const std::string file = std::filesystem::canonical(folder.path()) / "device";
-  CHECK(processes_with(file).empty());
+  CHECK(processes_with(file).found.empty());
   const Descriptor open_file(open(file.c_str(), O_RDWR | O_CREAT, 0600));
   REQUIRE(open_file);
-  const std::vector<DeviceProcess> found = processes_with(file);
+  const std::vector<DeviceProcess> found = processes_with(file).found;
   REQUIRE(found.size() == 1);
   CHECK(found[0].process == getpid());
   CHECK(found[0].command.find("gangway_tests") != std::string::npos);
