@@ -91,6 +91,22 @@ void note_destination(First first, const Rest&...) {
     memory_written(0);
 }
 
+// Of an operation on words in memory. One that only waits for a word is taken for one that writes it.
+template <typename Value>
+void note_words(CUstream, CUdeviceptr address, Value, unsigned) {
+  memory_written(address);
+}
+void note_words(CUstream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned) {
+  for (unsigned i = 0; operations != nullptr && i < count; ++i) {
+    const CUstreamBatchMemOpType what = operations[i].operation;
+    if (what == CU_STREAM_MEM_OP_WRITE_VALUE_32 || what == CU_STREAM_MEM_OP_WRITE_VALUE_64)
+      memory_written(operations[i].writeValue.address);
+    else if (what != CU_STREAM_MEM_OP_WAIT_VALUE_32 && what != CU_STREAM_MEM_OP_WAIT_VALUE_64 &&
+             what != CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES && what != CU_STREAM_MEM_OP_BARRIER)
+      memory_written(0);
+  }
+}
+
 bool captured(const StreamName& stream) { return gate.captures() && driver.capturing(stream); }
 
 template <Index I, Kind K, bool Thread, typename F>
@@ -123,6 +139,10 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
     if constexpr (K == Kind::copy || K == Kind::waiting_copy || K == Kind::memset)
       note_destination(arguments...);
+    else if constexpr (K == Kind::memop)
+      note_words(arguments...);
+    else if constexpr ((std::is_same_v<A, CUmemDecompressParams*> || ...))
+      memory_written(0);
     const CUresult result = call(pass);
     gate.leave(pass, submission, result == CUDA_SUCCESS);
     return result;

@@ -236,6 +236,14 @@ class Memory(MemoryPrograms):
                 self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
                 daemon.end()
 
+    def test_words_that_operations_write_are_not_lost(self):
+        daemon = self.daemon("rr", "--param", "quantum=20 ms")
+        programs = self.read_only(daemon, "words", daemon.folder + "/stop")
+        self.until(lambda: all(client["memory"]["saves"] > 8 for client in self.clients(daemon).values()), "moves")
+        open(daemon.folder + "/stop", "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
+        daemon.end()
+
     def test_a_wrong_declaration_is_found(self):
         daemon = self.daemon("rr", "--param", "quantum=20 ms")
         stop = daemon.folder + "/stop"
