@@ -228,15 +228,42 @@ CUresult Serves<i_cuPointerSetAttribute>::call(const void* value, CUpointer_attr
   return natively<i_cuPointerSetAttribute>(value, attribute, address);
 }
 
-CUresult Serves<i_cuIpcGetMemHandle>::call(CUipcMemHandle* handle, CUdeviceptr address) {
+namespace {
+
+// What others would use of the physical memory at the address. True: an allocation can leave, and they would
+// not notice. The program's own mapped memory stays from now on.
+bool cannot_be_shared(CUdeviceptr address, std::size_t size) {
   static int said = 0;
   ManagedMemory* memory = managed_memory();
-  if (memory == nullptr || !memory->find(address)) return natively<i_cuIpcGetMemHandle>(handle, address);
-  say_once(
-      said,
-      "memory that can leave the GPU cannot be shared with another process; gangway exec --memory native "
-      "keeps it there");
-  return CUDA_ERROR_NOT_SUPPORTED;
+  if (memory == nullptr) return false;
+  if (!memory->find(address)) {
+    memory->fix_mapped(address, size);
+    return false;
+  }
+  say_once(said,
+           "memory that can leave the GPU cannot be shared with others; gangway exec --memory native keeps "
+           "it there");
+  return true;
+}
+
+}  // namespace
+
+CUresult Serves<i_cuIpcGetMemHandle>::call(CUipcMemHandle* handle, CUdeviceptr address) {
+  if (cannot_be_shared(address, 0)) return CUDA_ERROR_NOT_SUPPORTED;
+  return natively<i_cuIpcGetMemHandle>(handle, address);
+}
+
+CUresult Serves<i_cuMemGetHandleForAddressRange>::call(void* handle, CUdeviceptr address, std::size_t size,
+                                                       CUmemRangeHandleType type, unsigned long long flags) {
+  if (cannot_be_shared(address, size)) return CUDA_ERROR_NOT_SUPPORTED;
+  return natively<i_cuMemGetHandleForAddressRange>(handle, address, size, type, flags);
+}
+
+CUresult Serves<i_cuMulticastBindAddr>::call(CUmemGenericAllocationHandle object, std::size_t offset,
+                                             CUdeviceptr address, std::size_t size,
+                                             unsigned long long flags) {
+  if (cannot_be_shared(address, size)) return CUDA_ERROR_NOT_SUPPORTED;
+  return natively<i_cuMulticastBindAddr>(object, offset, address, size, flags);
 }
 
 }  // namespace gangway::intercept

@@ -155,14 +155,23 @@ std::uint64_t ManagedMemory::fix(std::uint64_t handle) {
   const Held lock = when_here();
   const auto found = handles_.find(handle);
   if (found == handles_.end()) return 0;
-  Chunk& chunk = *found->second;
-  if (!chunk.fixed) {
-    MemoryStanding& standing = gate_.page()->memory;
-    standing.fixed.fetch_add(chunk.size);
-    standing.movable.fetch_sub(chunk.size);
-    chunk.fixed = true;
-  }
-  return chunk.handle;
+  fix(*found->second);
+  return found->second->handle;
+}
+
+void ManagedMemory::fix_mapped(std::uint64_t address, std::uint64_t size) {
+  const Held lock = when_here();
+  for (const auto& [start, chunk] : mapped_)
+    for (const Chunk::Mapping& mapping : chunk->mappings)
+      if (mapping.address == start && start < address + size && address < start + mapping.size) fix(*chunk);
+}
+
+void ManagedMemory::fix(Chunk& chunk) {
+  if (chunk.fixed) return;
+  MemoryStanding& standing = gate_.page()->memory;
+  standing.fixed.fetch_add(chunk.size);
+  standing.movable.fetch_sub(chunk.size);
+  chunk.fixed = true;
 }
 
 }  // namespace gangway::live

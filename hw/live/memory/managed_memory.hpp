@@ -99,6 +99,7 @@ class ManagedMemory {
   std::optional<std::uint64_t> retain(std::uint64_t address);
   // Keeps it on the device from now on, because others will use it. The driver's handle; 0: no such handle.
   std::uint64_t fix(std::uint64_t handle);
+  void fix_mapped(std::uint64_t address, std::uint64_t size);  // likewise, all that is mapped there
   std::uint64_t real(std::uint64_t handle);  // the driver's handle, valid while here() is held
 
   // --- What the driver allocates by itself
@@ -169,6 +170,7 @@ class ManagedMemory {
   void release_taken(const Taken& taken, std::uint64_t keep);
   bool device_has(std::uint64_t bytes);
   int more(std::uint64_t bytes, int& attempts);
+  void fix(Chunk& chunk);
   std::vector<Place> places(std::uint64_t address, std::uint64_t size);
   Claims::Answer ask(std::uint64_t bytes);
 

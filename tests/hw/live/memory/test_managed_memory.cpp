@@ -506,6 +506,24 @@ TEST_CASE("What a kernel has written all the same is found, and kept", "[live][m
   CHECK(standing.declared.load() == 0);
 }
 
+TEST_CASE("What is mapped at addresses that others share stays", "[live][memory]") {
+  MovedProcess process(512 * kManagedMiB);
+  std::uint64_t at = 0;
+  process.device.reserve(6 * kManagedMiB, at);
+  for (std::uint64_t piece = 0; piece < 3; ++piece) {
+    std::uint64_t handle = 0;
+    REQUIRE(process.memory.create(2 * kManagedMiB, {}, 7, handle) == MemoryDriver::kSuccess);
+    REQUIRE(process.memory.map(at + piece * 2 * kManagedMiB, 2 * kManagedMiB, 0, handle) ==
+            MemoryDriver::kSuccess);
+  }
+  const MemoryStanding& standing = process.source->client.memory;
+  process.memory.fix_mapped(at + 2 * kManagedMiB - 1, 2);
+  CHECK(standing.fixed.load() == 4 * kManagedMiB);
+  CHECK(standing.movable.load() == 2 * kManagedMiB);
+  process.order(Goal::away);
+  CHECK(standing.away.load() == 2 * kManagedMiB);
+}
+
 TEST_CASE("What can only be read through its mappings is not copied again", "[live][memory]") {
   MovedProcess process(512 * kManagedMiB);
   std::uint64_t handle = 0, at = 0;
