@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "hw/transform/ptx/components.hpp"
+
 namespace gangway::transform {
 namespace {
 
@@ -141,77 +143,6 @@ std::vector<std::uint32_t> immediate_dominators(
   found[root] = Flow::kNone;
   return found;
 }
-
-// Tarjan's strongly connected components of a part of the blocks, without recursion.
-class Components {
- public:
-  Components(const std::vector<BasicBlock>& blocks, const std::vector<bool>& among)
-      : blocks_(blocks),
-        among_(among),
-        index_(blocks.size(), Flow::kNone),
-        low_(blocks.size()),
-        waiting_(blocks.size()) {}
-
-  std::vector<std::vector<std::uint32_t>> all() {
-    for (std::uint32_t block = 0; block < blocks_.size(); ++block)
-      if (among_[block] && index_[block] == Flow::kNone) from(block);
-    return std::move(found_);
-  }
-
- private:
-  void from(std::uint32_t root) {
-    std::vector<std::pair<std::uint32_t, std::size_t>> stack;
-    open(root);
-    stack.emplace_back(root, 0);
-    while (!stack.empty()) {
-      const std::uint32_t block = stack.back().first;
-      if (stack.back().second < blocks_[block].next.size()) {
-        const std::uint32_t to = blocks_[block].next[stack.back().second++];
-        if (!among_[to]) continue;
-        if (index_[to] == Flow::kNone) {
-          open(to);
-          stack.emplace_back(to, 0);
-        } else if (waiting_[to]) {
-          low_[block] = std::min(low_[block], index_[to]);
-        }
-      } else {
-        close(block);
-        stack.pop_back();
-        if (!stack.empty()) low_[stack.back().first] = std::min(low_[stack.back().first], low_[block]);
-      }
-    }
-  }
-
-  void open(std::uint32_t block) {
-    index_[block] = low_[block] = count_++;
-    path_.push_back(block);
-    waiting_[block] = true;
-  }
-
-  void close(std::uint32_t block) {
-    if (low_[block] != index_[block]) return;
-    std::vector<std::uint32_t> component;
-    std::uint32_t last = Flow::kNone;
-    do {
-      last = path_.back();
-      path_.pop_back();
-      waiting_[last] = false;
-      component.push_back(last);
-    } while (last != block);
-    const auto& next = blocks_[block].next;
-    if (component.size() > 1 || std::find(next.begin(), next.end(), block) != next.end()) {
-      std::sort(component.begin(), component.end());
-      found_.push_back(std::move(component));
-    }
-  }
-
-  const std::vector<BasicBlock>& blocks_;
-  const std::vector<bool>& among_;
-  std::vector<std::uint32_t> index_, low_, path_;
-  std::vector<bool> waiting_;
-  std::uint32_t count_ = 0;
-  std::vector<std::vector<std::uint32_t>> found_;
-};
 
 }  // namespace
 
@@ -388,7 +319,10 @@ std::vector<std::vector<std::uint32_t>> Flow::loops() const {
   std::vector<std::vector<std::uint32_t>> found;
   std::vector<std::vector<std::uint32_t>> open;
   std::vector<bool> among(blocks_.size(), true);
-  open = Components(blocks_, among).all();
+  const auto next = [this](std::uint32_t block) -> const std::vector<std::uint32_t>& {
+    return blocks_[block].next;
+  };
+  open = components(among, next);
   while (!open.empty()) {
     std::vector<std::uint32_t> loop = std::move(open.back());
     open.pop_back();
@@ -404,7 +338,7 @@ std::vector<std::vector<std::uint32_t>> Flow::loops() const {
     }
     if (heads.empty()) heads.push_back(loop.front());  // never reached
     for (const std::uint32_t head : heads) among[head] = false;
-    for (auto& inner : Components(blocks_, among).all()) open.push_back(std::move(inner));
+    for (auto& inner : components(among, next)) open.push_back(std::move(inner));
     found.push_back(std::move(loop));
   }
   return found;
