@@ -129,7 +129,7 @@ class FactsOf {
   void of_call(const Instruction& instruction) {
     const Function* const function = callee(module_, instruction);
     if (function == nullptr) {
-      if (module_.relocatable) note(Trait::unknown_call);  // possibly of another module
+      if (module_.relocatable) note(Trait::outside_call);
       return note(Trait::indirect_call);
     }
     if (function->defined) {

@@ -35,6 +35,7 @@ enum class Trait {
   launches,       // launches kernels
   unknown_call,   // calls a function that the module does not define
   indirect_call,  // calls through an address or an unknown name
+  outside_call,   // likewise, in a module that is linked with others
 };
 
 // A place in the text. `statement` counts within the function.

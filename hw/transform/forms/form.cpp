@@ -29,6 +29,7 @@ std::vector<Objection> objections_of_all() {
       {Trait::cluster_index, "it reads the index of its cluster"},
       {Trait::whole_block_index, "it reads its block index as a vector, or 16 bits of it"},
       {Trait::unknown_call, "it calls a function that the module lacks"},
+      {Trait::outside_call, "it calls through a pointer, possibly a function of another module"},
       {Trait::own_variable, "it declares a variable that must exist only once"},
   };
 }
