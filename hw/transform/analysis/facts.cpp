@@ -161,13 +161,9 @@ Facts::Facts(const Module& module) {
   for (const auto& [function, facts] : facts_) reached_.emplace(function, reach(module, facts));
   for (auto& [function, facts] : facts_) {
     // A function that calls itself goes round like a loop.
-    const auto polled =
-        std::find_if(function->statements.begin(), function->statements.end(), [](const Statement& one) {
-          return one.kind == StatementKind::instruction && polls(one.instruction);
-        });
-    if (polled == function->statements.end() || !calls_itself(facts)) continue;
-    const auto at = static_cast<std::uint32_t>(polled - function->statements.begin());
-    facts.traits.emplace(Trait::waits, Place{function, at});
+    if (!calls_itself(facts)) continue;
+    for (const std::uint32_t awaited : awaited_by_recursion(Flow(module, *function)))
+      facts.traits.emplace(Trait::waits, Place{function, awaited});
   }
 }
 

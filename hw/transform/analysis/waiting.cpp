@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -76,6 +77,14 @@ class WaitingLoop {
       return retries.count(branch) != 0 && std::find(exits_.begin(), exits_.end(), branch) == exits_.end();
     };
     branches_.erase(std::remove_if(branches_.begin(), branches_.end(), passed), branches_.end());
+  }
+
+  // Adds what any branch depends on, where a function that calls itself goes round as a whole.
+  void add_awaited_by_branches(std::set<std::uint32_t>& found) {
+    for (const std::uint32_t statement : slice_of(branches_, false)) {
+      const Instruction& instruction = flow_.instruction(statement);
+      if (sees_others(instruction) && step_of(instruction).value_or(0) == 0) found.insert(statement);
+    }
   }
 
   void add_awaited(std::set<std::uint32_t>& found) {
@@ -335,6 +344,21 @@ std::vector<std::uint32_t> awaited_by_loops(const Flow& flow) {
     loop.pass_by(retries);
     loop.add_awaited(found);
   }
+  return {found.begin(), found.end()};
+}
+
+std::vector<std::uint32_t> awaited_by_recursion(const Flow& flow) {
+  Arrays arrays(flow);
+  std::set<std::uint32_t> found, retries;
+  for (const auto& blocks : flow.loops()) WaitingLoop(flow, arrays, blocks).add_retries(retries);
+  std::vector<std::uint32_t> all(flow.blocks().size() - 1);
+  std::iota(all.begin(), all.end(), 0);
+  WaitingLoop round(flow, arrays, all);
+  round.pass_by(retries);
+  round.add_awaited_by_branches(found);
+  for (const std::uint32_t block : all)
+    for (const std::uint32_t statement : flow.blocks()[block].instructions)
+      if (polls(flow.instruction(statement))) found.insert(statement);
   return {found.begin(), found.end()};
 }
 

@@ -16,6 +16,10 @@ namespace gangway::transform {
 // until it is made.
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow);
 
+// Those on which a function waits that calls itself until it finds something. It does so, too, by any load
+// that sees what other blocks write.
+std::vector<std::uint32_t> awaited_by_recursion(const Flow& flow);
+
 // Whether it is a load that sees what other blocks write meanwhile.
 bool polls(const Instruction& instruction);
 

@@ -217,6 +217,21 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     CHECK(recursive("ld.volatile", "g").empty());
     CHECK(recursive("ld.volatile", "h") == kAll);
     CHECK(recursive("ld", "f") == kAll);
+    const auto by_atomic = [](const std::string& atomic, const std::string& compared = "r") {
+      return forms_of(
+          transform::rewrite(kernel_of("call f;\nret;\n") +
+                             ".global .b32 flag;\n.func f() { .reg .b32 r, s; .reg .pred p; mov.u32 "
+                             "s, 1; atom.global." +
+                             atomic + "; setp.ne.u32 p, " + compared +
+                             ", 0; @p ret; call g; ret; }\n"
+                             ".func g() { call f; ret; }\n"));
+    };
+    CHECK(by_atomic("add.u32 r, [flag], 0").empty());
+    CHECK(by_atomic("or.b32 r, [flag], 0").empty());
+    CHECK(by_atomic("cas.b32 r, [flag], 0, 1").empty());
+    CHECK(by_atomic("exch.b32 r, [flag], 1").empty());
+    CHECK(by_atomic("add.u32 r, [flag], 1") == kAll);       // tickets
+    CHECK(by_atomic("max.u32 r, [flag], 5", "s") == kAll);  // nothing depends on it
   }
   SECTION("also in what is called by a register, whatever the register's name") {
     CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
