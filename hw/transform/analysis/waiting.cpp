@@ -9,6 +9,7 @@
 #include "hw/transform/analysis/affine.hpp"
 #include "hw/transform/analysis/arrays.hpp"
 #include "hw/transform/analysis/calls.hpp"
+#include "hw/transform/analysis/progress.hpp"
 
 namespace gangway::transform {
 namespace {
@@ -32,22 +33,19 @@ bool is_atomic(const Instruction& instruction) {
   return (instruction.name() == "atom" || instruction.name() == "red") && !within_block(instruction);
 }
 
-bool is_load(const Instruction& instruction) {
-  return instruction.name() == "ld" && !within_block(instruction) && !instruction.has("nc");
-}
-
-// Shared and local memory counts as one variable: what some thread found may come by it.
-bool reads_block_memory(const Instruction& instruction) {
-  const bool reads =
-      instruction.name() == "ld" || instruction.name() == "ldmatrix" || instruction.name() == "atom";
-  return reads && !instruction.has("global") && !instruction.has("const") && !instruction.has("param");
-}
-
 bool stores_block_memory(const Instruction& instruction) {
   if (instruction.name() == "cp" || instruction.name() == "call") return true;
   static constexpr std::string_view kStores[] = {"st", "atom", "red", "stmatrix"};
   return std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores) &&
          !instruction.has("global") && !instruction.has("param");
+}
+
+// Writes memory that other blocks see, as plain loads do.
+bool stores_outside(const Instruction& instruction) {
+  static constexpr std::string_view kStores[] = {"st", "atom", "red", "sust", "sured", "multimem"};
+  return instruction.has("bulk") ||
+         (std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores) &&
+          !within_block(instruction));
 }
 
 class WaitingLoop {
@@ -111,6 +109,7 @@ class WaitingLoop {
     if (stores_block_memory(instruction)) stores_.push_back(statement);
     if (instruction.name() == "st" && !within_block(instruction)) plain_.push_back(statement);
     if (does(is_atomic)) atomics_.push_back(statement);
+    if (does(stores_outside)) outside_.push_back(statement);
     ordered_ = ordered_ || does(orders_memory);
   }
 
@@ -118,7 +117,60 @@ class WaitingLoop {
     const Instruction& instruction = flow_.instruction(statement);
     if (sees_others(instruction)) return true;
     if (instruction.name() == "call" && may_come_to(flow_.module(), instruction, sees_others)) return true;
-    return reads_again(statement) && !changes(statement);
+    if (!reads_again(statement)) return false;
+    return !changes(statement) || (ordered_ && is_load(instruction) && only_looks());
+  }
+
+  // Whether a loop goes over the same addresses again and again and does nothing else: what decides is never
+  // read where it was not before, nor written in the loop, and some way round passes no exit of a counter's.
+  bool only_looks() {
+    if (!only_looks_) only_looks_ = looks_where_it_was() && !bounded();
+    return *only_looks_;
+  }
+
+  bool looks_where_it_was() {
+    for (const std::uint32_t statement : slice_of(exits_, true)) {
+      const Instruction& instruction = flow_.instruction(statement);
+      if (sees_others(instruction)) return false;  // judged by itself: tickets, for example
+      if (is_load(instruction) && (progress().advances(statement) || may_be_written(statement))) return false;
+    }
+    return true;
+  }
+
+  bool may_be_written(std::uint32_t load) {
+    const auto array = arrays_.of(address_of(load));
+    return std::any_of(outside_.begin(), outside_.end(), [&](std::uint32_t store) {
+      if (flow_.instruction(store).name() == "call") return true;
+      const auto its = arrays_.of(address_of(store));
+      return !array || !its || *array == *its || *array == kFromMemory || *its == kFromMemory;
+    });
+  }
+
+  // Whether every way round the loop passes an exit that its own counting takes.
+  bool bounded() {
+    std::set<std::uint32_t> passed, heads;
+    for (const std::uint32_t exit : exits_)
+      if (progress().decides(exit)) passed.insert(flow_.block_of(exit));
+    for (const std::uint32_t block : blocks_)
+      for (const std::uint32_t before : flow_.blocks()[block].before)
+        if (!inside(before)) heads.insert(block);
+    std::set<std::uint32_t> seen;
+    std::vector<std::uint32_t> open(heads.begin(), heads.end());
+    while (!open.empty()) {
+      const std::uint32_t block = open.back();
+      open.pop_back();
+      if (passed.count(block) != 0) continue;
+      for (const std::uint32_t to : flow_.blocks()[block].next) {
+        if (heads.count(to) != 0) return false;
+        if (inside(to) && seen.insert(to).second) open.push_back(to);
+      }
+    }
+    return true;
+  }
+
+  Progress& progress() {
+    if (!progress_) progress_.emplace(flow_, blocks_, stores_);
+    return *progress_;
   }
 
   // Whether an ordinary access reads memory again in each round.
@@ -321,8 +373,10 @@ class WaitingLoop {
   std::set<std::uint32_t> blocks_;
   std::vector<std::uint32_t> last_;  // blocks that end a round
   // Statements, see add().
-  std::vector<std::uint32_t> exits_, branches_, stores_, atomics_, plain_;
+  std::vector<std::uint32_t> exits_, branches_, stores_, atomics_, plain_, outside_;
   bool ordered_ = false;
+  std::optional<bool> only_looks_;
+  std::optional<Progress> progress_;
   std::optional<std::set<std::uint32_t>> alone_;
   std::map<std::uint32_t, bool> counts_;
 };

@@ -89,6 +89,65 @@ TEST_CASE("a kernel that waits for another block stays whole") {
               "A: bar.sync 0;\nld.global.u32 %r4, [%rd1];\nadd.u64 %rd1, %rd1, 4;\nsetp.eq.u32 %p1, %r4, 0;\n"
               "@%p1 bra A;\nret;\n") != "");
   }
+  SECTION("also by ordinary loads of addresses that come again") {
+    const auto slots = [](const std::string& next, const std::string& more = "") {
+      return forms_of(
+          "mov.u32 %r5, 1;\nA: mul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+          "ld.global.u32 %r4, [%rd3];\n" +
+          next + "membar.gl;\n" + more + "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nB: ret;\n");
+    };
+    const std::string modulo = "add.s32 %r6, %r5, 1;\nand.b32 %r5, %r6, 3;\n";
+    CHECK(slots(modulo).empty());
+    CHECK(slots("add.s32 %r6, %r5, 1;\nsetp.eq.s32 %p2, %r6, %r1;\nselp.b32 %r5, 0, %r6, %p2;\n").empty());
+    CHECK(slots("add.s32 %r5, %r5, 1;\n") == kAll);  // on and on
+    CHECK(slots("add.s32 %r6, %r5, %r1;\nmov.u32 %r5, %r6;\n") == kAll);
+    CHECK(slots(modulo, "setp.eq.u32 %p3, %r5, 1;\n@%p3 bra B;\n") == kAll);  // once round
+    CHECK(slots(modulo, "st.global.u32 [%rd1], 1;\n") == kAll);               // what it makes itself
+    CHECK(slots(modulo, "mov.u64 %rd4, others;\nst.global.u32 [%rd4], 1;\n").empty());
+  }
+  SECTION("also by a search that begins anew until it finds something") {
+    const auto search = [](const std::string& before, const std::string& kept, const std::string& done) {
+      return forms_of("mov.u32 %r6, -1;\nmov.u32 %r9, 0;\nA: mov.u32 %r5, 0;\n" + before +
+                      "B: mul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r4, [%rd3];\n"
+                      "setp.eq.u32 %p1, %r4, 0;\n" +
+                      kept + "add.s32 %r5, %r5, 1;\nsetp.lt.s32 %p2, %r5, %r1;\n@%p2 bra B;\nbar.sync 0;\n" +
+                      done + "@%p3 bra A;\nret;\n");
+    };
+    const std::string found = "selp.b32 %r6, %r6, %r5, %p1;\n", until = "setp.lt.s32 %p3, %r6, 0;\n";
+    CHECK(search("", found, until).empty());
+    CHECK(search("", "@%p1 bra C;\nmov.u32 %r6, %r5;\nC:\n", until).empty());
+    CHECK(search("mov.u32 %r6, -1;\n", "@!%p1 add.s32 %r6, %r6, 1;\n", until).empty());  // all of them
+    CHECK(search("", found, "add.s32 %r9, %r9, 1;\nsetp.lt.s32 %p3, %r9, %r1;\n") ==
+          kAll);                                                                          // as often as told
+    CHECK(search("mov.u32 %r5, %r9;\n", found, "add.s32 %r9, %r9, 8;\n" + until) != "");  // further on
+    CHECK(search("", "add.s32 %r6, %r6, %r4;\n", until) != "");                           // a sum that grows
+  }
+  SECTION("also by a ring of records, but not by a list that ends") {
+    const auto chase = [](const std::string& decides) {
+      return forms_of("A: ld.global.u32 %r4, [%rd1+8];\nld.global.u64 %rd1, [%rd1];\nbar.warp.sync -1;\n" +
+                      decides + "@%p1 bra A;\nret;\n");
+    };
+    CHECK(chase("setp.eq.u32 %p1, %r4, 0;\n").empty());
+    CHECK(chase("setp.ne.u64 %p1, %rd1, 0;\n") != "");
+  }
+  SECTION("but not by halving what is left") {
+    CHECK(
+        forms_of("mov.u32 %r5, 0;\nmov.u32 %r6, %r1;\nA: add.s32 %r7, %r5, %r6;\nshr.s32 %r8, %r7, 1;\n"
+                 "mul.wide.s32 %rd2, %r8, 4;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r4, [%rd3];\n"
+                 "bar.sync 0;\nsetp.lt.u32 %p1, %r4, 7;\nadd.s32 %r9, %r8, 1;\nselp.b32 %r5, %r9, %r5, %p1;\n"
+                 "selp.b32 %r6, %r6, %r8, %p1;\nsetp.lt.s32 %p2, %r5, %r6;\n@%p2 bra A;\nret;\n") != "");
+  }
+  SECTION("also by a surface or texture, read again behind a fence") {
+    for (const std::string read : {"suld.b.1d.b32.trap {%r4}, [%rd1, {%r5}]",
+                                   "tex.1d.v4.u32.s32 {%r4, %r6, %r7, %r8}, [%rd1, {%r5}]"}) {
+      const auto again = [&](const std::string& between) {
+        return forms_of("mov.u32 %r5, 0;\nA: " + between + read +
+                        ";\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n");
+      };
+      CHECK(again("membar.gl;\n").empty());
+      CHECK(again("membar.gl;\nadd.s32 %r5, %r5, 1;\n") == kAll);
+    }
+  }
   SECTION("also where one thread finds it and tells the others by shared memory") {
     CHECK(
         forms_of(
