@@ -44,9 +44,9 @@ std::vector<Override> overrides(const Arguments& arguments) {
   for (const auto& [path, value] : named_values("--set", arguments.sets, "path", "a path")) {
     if (path == "seed" && !arguments.seed.empty())
       throw InputError({"--set", 0}, "seed", "two values", "one, of --set or of --seed");
-    all.push_back({path, value});
+    all.push_back({path, value, "--set"});
   }
-  if (!arguments.seed.empty()) all.push_back({"seed", arguments.seed});
+  if (!arguments.seed.empty()) all.push_back({"seed", arguments.seed, "--seed"});
   return all;
 }
 

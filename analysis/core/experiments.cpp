@@ -23,7 +23,7 @@ namespace {
 
 std::vector<Override> overrides_of(const std::vector<std::pair<std::string, std::string>>& changes) {
   std::vector<Override> all;
-  for (const auto& [path, value] : changes) all.push_back({path, value});
+  for (const auto& [path, value] : changes) all.push_back({path, value, "--set"});
   return all;
 }
 

@@ -44,13 +44,13 @@ Configuration read_configuration(const std::string& given) {
 }
 
 Node value_of(const Override& change) {
-  if (change.value.empty()) throw InputError(kCommandLine, change.path, "nothing", "a value");
-  return parse_yaml(change.value, "--set " + change.path);
+  if (change.value.empty()) throw InputError({change.option, 0}, change.path, "nothing", "a value");
+  return parse_yaml(change.value, change.option == "--set" ? "--set " + change.path : change.option);
 }
 
 void apply(Node& root, const Override& change) {
   Node value = value_of(change);
-  place(root, change.path, kCommandLine) = std::move(value);
+  place(root, change.path, {change.option, 0}) = std::move(value);
 }
 
 std::uint64_t read_seed(const Field& field) {
@@ -66,9 +66,10 @@ void refuse_swept(const Sweep& sweep, const std::vector<Override>& overrides) {
     for (const SweptPath& swept : sweep.paths()) {
       if (swept.path() != change.path) continue;
       if (change.path == "seed")
-        throw InputError({"--seed", 0}, "seed", "a seed in addition to the sweep's", "one or the other");
+        throw InputError({change.option, 0}, "seed", "a seed in addition to the sweep's", "one or the other");
       if (own) continue;
-      throw InputError(kCommandLine, change.path, quote(change.value) + " for a path that the sweep varies",
+      throw InputError({change.option, 0}, change.path,
+                       quote(change.value) + " for a path that the sweep varies",
                        "a path that it leaves alone, or --set sweep.PATH=[VALUE, ...]");
     }
 }

@@ -11,10 +11,9 @@
 
 namespace gangway {
 
-inline const Origin kCommandLine{"--set", 0};  // origin of overrides
-
 struct Override {
   std::string path, value;
+  std::string option = "--set";  // that gives it, for errors
 };
 
 struct Configuration {

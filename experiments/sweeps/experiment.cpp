@@ -103,7 +103,7 @@ void resolve_references(Node& root, const std::vector<Override>& overrides, cons
   }
   apply_set(root);
   for (const Override& change : overrides)
-    if (!comes_first(change.path)) put_everywhere(root, change.path, kCommandLine, value_of(change));
+    if (!comes_first(change.path)) put_everywhere(root, change.path, {change.option, 0}, value_of(change));
 }
 
 void read_permutations(const Field& field, Experiment& experiment) {

@@ -252,6 +252,17 @@ class Run(ProgramTest):
         message = self.refused("run", self.file("e.yaml", SMALL), "--seed", "99999999999999999999")
         self.assertIn("99999999999999999999", message)
 
+    def test_errors_name_the_option_that_gave_a_seed(self):
+        file = self.file("e.yaml", SMALL)
+        swept = self.file("s.yaml", SMALL.replace("sweep:\n", "sweep:\n  seed: [1, 2]\n"))
+        for path, options, begins in (
+            (file, ("--seed", "-1"), "error: --seed:1: key 'seed'"),
+            (file, ("--set", "seed=-1"), "error: --set seed:1: key 'seed'"),
+            (swept, ("--seed", "5"), "error: --seed: key 'seed': found a seed in addition to the sweep's"),
+            (swept, ("--set", "seed=5"), "error: --set: key 'seed': found a seed in addition to the sweep's"),
+        ):
+            self.assertIn(begins, self.refused("run", path, *options))
+
     def test_overrides_of_the_workload_and_device_names_come_first(self):
         file = self.file("e.yaml", SMALL.replace("titan-x-pascal", "absent").replace("frs-table1", "absent"))
         sets = ["device.commands.launch=1 us", "device=titan-x-pascal", "workload=frs-table1"]
