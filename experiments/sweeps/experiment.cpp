@@ -184,6 +184,8 @@ void check_clients_taken(const std::optional<TakenClients>& clients, const Point
   if (!clients) return;
   for (const auto* names : {&clients->of, &clients->except})
     for (const std::string& name : *names) check_names("", name, point, field);
+  if (clients->except.size() == point.workload->sample().clients.size())
+    field.fail("all clients in except", "at least one that is not");
 }
 
 void check_published(const PublishedValue& value, const Experiment& experiment, const Field& field) {

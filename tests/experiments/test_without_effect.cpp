@@ -49,6 +49,20 @@ TEST_CASE("in a sweep it is enough that a parameter acts somewhere", "[effect]")
   refused("pkm", "block_tasks': found '1'", "{policies.pkm.params.block_tasks: [1, 2]}");
 }
 
+TEST_CASE("a published value of no client is refused", "[effect]") {
+  const auto published = [](const std::string& except) {
+    return read_experiment(kFig4, {{"clients", "[VA, BS]"},
+                                   {"published",
+                                    "[{figure: f, policy: sjf, metric: ntt, published: 1, class: tight, "
+                                    "clients: {take: max, except: [" +
+                                        except + "]}}]"}});
+  };
+  CHECK_NOTHROW(published("VA"));
+  CHECK_THROWS_WITH(
+      published("VA, BS"),
+      Catch::Matchers::ContainsSubstring("found all clients in except, expected at least one that is not"));
+}
+
 TEST_CASE("jitter of blocks is noted where no client is native", "[effect]") {
   const Override jitter{"workload.jitter", "{block_time: 20 %}"};
   const auto noted = [&](std::vector<Override> more) {
