@@ -102,6 +102,7 @@ void ParameterValues::refuse(const std::string& name, const std::string& expecte
 }
 
 void ParameterValues::refuse_idle(const Parameter& parameter) const {
+  if (acts(parameter)) refuse(parameter.name, "nothing, as it acts only with grant: kernel");
   refuse(parameter.name, fmt::format("nothing, as it acts only with {}: {}", parameter.only->choice,
                                      fmt::join(parameter.only->values, " or ")));
 }

@@ -37,6 +37,7 @@ struct Parameter {
   std::string summary;
   std::variant<Time, Number, Integer, Choice> form;
   std::optional<Only> only = std::nullopt;
+  bool of_kernels = false;  // has an effect only where kernels, not whole jobs, are granted
 
   std::string default_text() const;
   std::string range_text() const;
@@ -67,7 +68,8 @@ class ParameterValues {
   bool is_default(const Parameter& parameter) const;
   // Throws InputError with the value's position, key, the value, and what was expected.
   [[noreturn]] void refuse(const std::string& name, const std::string& expected) const;
-  [[noreturn]] void refuse_idle(const Parameter& parameter) const;  // one that does not act
+  // One that does not act, or only where kernels are granted.
+  [[noreturn]] void refuse_idle(const Parameter& parameter) const;
 
  private:
   void take(const std::vector<Parameter>& declared, Mapping& given);

@@ -33,10 +33,12 @@ void refuse_without_effect(const Points& points) {
   points.each_checked([&](const Point& point) {
     for (const Contender& policy : point.policies)
       for (const Parameter& parameter : policy.entry->parameters) {
-        if (!parameter.only || !policy.values.is_given(parameter)) continue;
-        Given given{policy.values, &parameter, policy.values.acts(parameter)};
-        const auto [place, first] = found.try_emplace({policy.label, parameter.name}, std::move(given));
-        if (!first) place->second.acts = place->second.acts || policy.values.acts(parameter);
+        if (!(parameter.only || parameter.of_kernels) || !policy.values.is_given(parameter)) continue;
+        const bool heeded = !parameter.of_kernels || policy.granting.of == GrantOf::kernel;
+        const bool acts = heeded && policy.values.acts(parameter);
+        const auto place =
+            found.try_emplace({policy.label, parameter.name}, Given{policy.values, &parameter, acts}).first;
+        place->second.acts = place->second.acts || acts;
       }
   });
   for (const auto& [place, given] : found)

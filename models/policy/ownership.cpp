@@ -11,7 +11,7 @@ Parameter OwnershipPolicy::linger_parameter() {
   return {"linger",
           "how long a job keeps the GPU between two of its kernels while the next one is not eligible; 0: it "
           "gives it up at every end of a kernel",
-          Parameter::Time{{}, {}, 1_s}};
+          Parameter::Time{{}, {}, 1_s}, std::nullopt, true};
 }
 
 std::optional<BlockCount> OwnershipPolicy::slice(const JobFacts&) const { return std::nullopt; }

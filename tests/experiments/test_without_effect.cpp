@@ -49,6 +49,19 @@ TEST_CASE("in a sweep it is enough that a parameter acts somewhere", "[effect]")
   refused("pkm", "block_tasks': found '1'", "{policies.pkm.params.block_tasks: [1, 2]}");
 }
 
+TEST_CASE("linger is refused where whole jobs are granted", "[effect]") {
+  const auto granting = [](const std::string& grant, const std::string& sweep = "") {
+    std::vector<Override> changes{{"policies", "[{name: rr, params: {linger: 1 ms}}]"}, {"grant", grant}};
+    if (!sweep.empty()) changes.push_back({"sweep", sweep});
+    return with(changes);
+  };
+  CHECK_NOTHROW(granting("kernel"));
+  CHECK_NOTHROW(granting("job", "{grant: [kernel, job]}"));
+  CHECK_THROWS_WITH(granting("job"),
+                    Catch::Matchers::ContainsSubstring("policies.0.params.linger': found '1 ms', expected "
+                                                       "nothing, as it acts only with grant: kernel"));
+}
+
 TEST_CASE("a published value of no client is refused", "[effect]") {
   const auto published = [](const std::string& except) {
     return read_experiment(kFig4, {{"clients", "[VA, BS]"},
