@@ -318,6 +318,12 @@ Jitter read_jitter(const Field& field) {
   if (auto gap = m.maybe("gap")) jitter.gap = gap->number(0, 1);
   if (auto d = m.maybe("distribution")) jitter.normal = d->one_of({"uniform", "normal"}) == "normal";
   m.finish();
+  const Node& node = field.node();
+  if (const Node* d = node.find("distribution"); d != nullptr && node.find("kernel_time") == nullptr &&
+                                                 node.find("gap") == nullptr &&
+                                                 node.find("block_time") == nullptr)
+    Field(*d, field.path() + ".distribution")
+        .fail("nothing without kernel_time, gap or block_time, as arrival is always uniform");
   return jitter;
 }
 

@@ -132,7 +132,7 @@ class WorkloadDraw:
             for key, value in {"kernel_time": "20 %", "gap": "50 %", "arrival": ns(self.draw.choice([10, 2000]))}.items():
                 if self.some(0.7):
                     jitter[key] = value
-            if self.some(0.5):
+            if self.some(0.5) and jitter.keys() & {"kernel_time", "gap"}:
                 jitter["distribution"] = self.draw.choice(["uniform", "normal"])
         return {**spec, "clients": [self.client(name) for name in names]}
 
