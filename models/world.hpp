@@ -60,10 +60,12 @@ class World {
 
 // Whether clients submit to channels of their own: the policy controls access, or the device serves channels
 // in turn.
-inline bool uses_channels(const Policy& policy, const Device& device) {
-  const Capabilities needs = policy.needs();
+inline bool uses_channels(Capabilities needs, const Device& device) {
   return needs.has(Capability::access) ||
          (needs.has(Capability::native) && device.arbitration == Arbitration::direct);
+}
+inline bool uses_channels(const Policy& policy, const Device& device) {
+  return uses_channels(policy.needs(), device);
 }
 
 // A real world's machine, for the manifest.

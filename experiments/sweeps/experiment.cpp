@@ -133,6 +133,22 @@ void read_settings(Mapping& m, Experiment& experiment) {
     experiment.watchdog = watchdog->duration(kLeastWatchdog, kMostWatchdog);
 }
 
+// A kernel that never ends would hold a device for ever whose policy waits for it. Elsewhere it ends, so that
+// results would say nothing of it.
+void refuse_endless_kernels(const Point& point) {
+  const WorkloadPlace& place = point.workload->place();
+  for (const Client& client : point.workload->sample().clients)
+    for (const Kernel& kernel : client.kernels) {
+      if (!kernel.never_ends) continue;
+      for (const Contender& policy : point.policies)
+        if (!uses_channels(needs_of(policy), point.device_of(policy)))
+          throw InputError(kernel.origin.line > 0 ? kernel.origin : place.origin,
+                           place.path + ".clients." + client.name + ".kernels." + kernel.name + ".never_ends",
+                           fmt::format("{} under the policy {}", *kernel.never_ends, quote(policy.label)),
+                           "policies that control access, or passthrough with arbitration: direct");
+    }
+}
+
 // What the experiment as a whole says of every point's workload.
 class WorkloadCheck {
  public:
@@ -158,6 +174,7 @@ class WorkloadCheck {
       if (!client.repeat.jobs && !ends_)
         throw InputError(root_, "horizon", "nothing",
                          "a horizon, because client " + client.name + " is endless");
+    refuse_endless_kernels(point);
   }
 
  private:

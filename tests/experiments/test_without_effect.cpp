@@ -62,6 +62,21 @@ TEST_CASE("linger is refused where whole jobs are granted", "[effect]") {
                                                        "nothing, as it acts only with grant: kernel"));
 }
 
+TEST_CASE("kernels that never end are for policies that can do without them", "[effect]") {
+  const auto under = [](const std::string& policies) {
+    return with({{"workload.clients.VA.kernels.0.never_ends", "7"},
+                 {"policies", policies},
+                 {"device.arbitration", "direct"}});
+  };
+  CHECK_NOTHROW(under("[passthrough, timeslice, disengaged-fair-queueing]"));
+  for (const char* wrong :
+       {"[rr]", "[timeslice, rr]", "[{name: passthrough, label: rr, device: {arbitration: native-fifo}}]"})
+    CHECK_THROWS_WITH(under(wrong),
+                      Catch::Matchers::ContainsSubstring(
+                          "clients.VA.kernels.VA.never_ends': found 7 under the policy 'rr', expected "
+                          "policies that control access, or passthrough with arbitration: direct"));
+}
+
 TEST_CASE("a published value of no client is refused", "[effect]") {
   const auto published = [](const std::string& except) {
     return read_experiment(kFig4, {{"clients", "[VA, BS]"},
