@@ -476,7 +476,7 @@ void WorkloadSource::choose(const Field& names) {
   };
   for (std::size_t c = workload_.clients.size(); c-- > 0;)
     if (left_out(workload_.clients[c])) place_.clients.erase(place_.clients.begin() + static_cast<long>(c));
-  std::erase_if(workload_.clients, left_out);
+  leaves_out_ = std::erase_if(workload_.clients, left_out) > 0;
 }
 
 void WorkloadSource::know_recorded(

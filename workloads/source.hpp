@@ -63,6 +63,7 @@ class WorkloadSource {
       const std::function<std::shared_ptr<const Recorded>(const Client&, const Device&)>& known);
 
   bool generated() const { return generator_ != nullptr; }
+  bool leaves_out() const { return leaves_out_; }  // some clients of the file
   Workload draw(std::uint64_t seed, std::uint32_t replication) const;
   // Names, arrivals, jitter; drawn clients as for replication 0 of seed 0.
   const Workload& sample() const { return workload_; }
@@ -74,6 +75,7 @@ class WorkloadSource {
   std::shared_ptr<const Generator> generator_;
   double load_;
   WorkloadPlace place_;
+  bool leaves_out_ = false;
 };
 
 // Reads a workload without a device.

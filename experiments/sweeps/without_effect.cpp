@@ -18,12 +18,85 @@ struct Given {
 bool is_native(const Client& client) { return client.native; }
 bool is_recorded(const Client& client) { return client.recorded != nullptr; }
 
-// Whether blocks of their own length can run: those of native clients, as under such a policy all are.
-bool has_native_blocks(const Point& point) {
-  const auto all_native = [](const Contender& policy) { return needs_of(policy).has(Capability::native); };
-  const auto& clients = point.workload->sample().clients;
-  return std::any_of(clients.begin(), clients.end(), is_native) ||
-         std::any_of(point.policies.begin(), point.policies.end(), all_native);
+// What clients submit to under some policy of a point, besides that policy.
+struct Queues {
+  explicit Queues(const Point& point) {
+    for (const Contender& policy : point.policies) {
+      const Capabilities needs = needs_of(policy);
+      traps = traps || needs.has(Capability::access);
+      if (uses_channels(needs, point.device_of(policy)))
+        channels = true;
+      else
+        native = native || needs.has(Capability::native);
+    }
+  }
+
+  bool traps = false;     // channels, with a policy that may trap submissions
+  bool channels = false;  // channels of their own
+  bool native = false;    // the device's queues, all of them
+};
+
+// What is given, by the reason for which it would have no effect.
+class Notes {
+ public:
+  void given(const std::string& what, const std::string& of, const std::string& why, bool acts) {
+    bool& somewhere = found_[{what, why}][of];
+    somewhere = somewhere || acts;
+  }
+
+  std::vector<std::string> lines() const {
+    std::vector<std::string> lines;
+    for (const auto& [what, clients] : found_) {
+      std::string names;
+      bool any = false;
+      for (const auto& [name, somewhere] : clients) {
+        if (somewhere) continue;
+        any = true;
+        if (!name.empty()) names += (names.empty() ? " of " : ", ") + name;
+      }
+      if (any) lines.push_back(what.first + names + " has no effect, as " + what.second);
+    }
+    return lines;
+  }
+
+ private:
+  // By what and why, then by whose: whether it acts somewhere.
+  std::map<std::pair<std::string, std::string>, std::map<std::string, bool>> found_;
+};
+
+void note_jitter(const WorkloadSource& source, const Queues& queues, Notes& notes) {
+  const Workload& workload = source.sample();
+  const auto& clients = workload.clients;
+  const auto waits = [](const Client& client) {
+    return std::any_of(client.kernels.begin(), client.kernels.end(),
+                       [](const Kernel& kernel) { return kernel.gap > Duration{}; });
+  };
+  if (workload.jitter.block_time > 0)
+    notes.given("jitter of block_time", "", "no client is native",
+                queues.native || std::any_of(clients.begin(), clients.end(), is_native));
+  if (workload.jitter.gap > 0 && !source.leaves_out())  // else it may be for those
+    notes.given("jitter of gap", "", "no kernel has one", std::any_of(clients.begin(), clients.end(), waits));
+}
+
+void note_client(const Client& client, const Queues& queues, Notes& notes) {
+  const auto some = [&](const auto& has) {
+    return std::any_of(client.kernels.begin(), client.kernels.end(), has);
+  };
+  const auto note = [&](bool given, const std::string& key, const char* why, bool acts) {
+    if (given) notes.given("key " + key, client.name, why, acts);
+  };
+  constexpr const char* kChannels = "clients submit to channels under no policy here";
+  note(!client.blocking, "blocking", kChannels, queues.channels);
+  note(client.channels > 1, "channels", kChannels, queues.channels);
+  constexpr const char* kTraps = "no policy here traps submissions";
+  note(client.trivial_requests > 0, "trivial_requests", kTraps, queues.traps);
+  note(some([](const Kernel& k) { return k.trapped_time; }), "trapped_time", kTraps, queues.traps);
+  note(some([](const Kernel& k) { return k.trapped_gap; }), "trapped_gap", kTraps, queues.traps);
+  constexpr const char* kNative = "it acts only for native clients";
+  const bool native = client.native || queues.native;
+  note(some([](const Kernel& k) { return !k.exceptions.empty(); }), "exceptions", kNative, native);
+  note(!client.context.empty(), "context", kNative, native);
+  note(!client.stream.empty(), "stream", kNative, native);
 }
 
 }  // namespace
@@ -46,15 +119,15 @@ void refuse_without_effect(const Points& points) {
 }
 
 std::vector<std::string> notes_without_effect(const Experiment& experiment) {
-  bool jitter = false, acts = false;
+  Notes notes;
   experiment.points.each_checked([&](const Point& point) {
     const Workload& workload = point.workload->sample();
     if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded)) return;  // told of these
-    jitter = jitter || workload.jitter.block_time > 0;
-    acts = acts || has_native_blocks(point);
+    const Queues queues(point);
+    note_jitter(*point.workload, queues, notes);
+    for (const Client& client : workload.clients) note_client(client, queues, notes);
   });
-  if (!jitter || acts) return {};
-  return {"jitter of block_time has no effect, as no client is native"};
+  return notes.lines();
 }
 
 }  // namespace gangway

@@ -77,6 +77,53 @@ TEST_CASE("kernels that never end are for policies that can do without them", "[
                           "policies that control access, or passthrough with arbitration: direct"));
 }
 
+TEST_CASE("keys of clients that no policy heeds are noted", "[effect]") {
+  using Lines = std::vector<std::string>;
+  const auto noted = [](const std::string& key, const std::string& value,
+                        std::vector<Override> more = {{"policies", "[rr]"}}) {
+    more.push_back({"workload.clients.VA." + key, value});
+    return notes_without_effect(with(more));
+  };
+  const std::vector<Override> direct{{"policies", "[rr, passthrough]"}, {"device.arbitration", "direct"}};
+  const std::vector<Override> trapped{{"policies", "[rr, timeslice]"}};
+  const std::vector<Override> native{{"policies", "[passthrough]"}, {"device.arbitration", "native-fifo"}};
+  CHECK(noted("blocking", "true").empty());
+  CHECK(noted("blocking", "false") ==
+        Lines{"key blocking of VA has no effect, as clients submit to channels under no policy here"});
+  for (const auto& [key, value] :
+       {std::pair{"blocking", "false"}, {"channels", "2"}, {"kernels.0.channel", "1"}}) {
+    CAPTURE(key);
+    CHECK(noted(key, value).size() == 1);
+    CHECK(noted(key, value, direct).empty());
+    CHECK(noted(key, value, trapped).empty());
+  }
+  for (const auto& [key, value] : {std::pair{"trivial_requests", "1.5"},
+                                   {"kernels.0.trapped_time", "1 ms"},
+                                   {"kernels.0.trapped_gap", "1 ms"}}) {
+    CAPTURE(key);
+    CHECK(noted(key, value).size() == 1);
+    CHECK(noted(key, value, direct).size() == 1);
+    CHECK(noted(key, value, trapped).empty());
+  }
+  for (const auto& [key, value] : {std::pair{"context", "x"},
+                                   {"stream", "x"},
+                                   {"kernels.0.exceptions", "[{job: 0, block: 0, length: 1 us}]"}}) {
+    CAPTURE(key);
+    CHECK(noted(key, value).size() == 1);
+    CHECK(noted(key, value, direct).size() == 1);
+    CHECK(noted(key, value, native).empty());
+    CHECK(noted(key, value, {{"policies", "[rr]"}, {"workload.clients.VA.native", "true"}}).empty());
+  }
+}
+
+TEST_CASE("jitter of gaps is noted where there are none", "[effect]") {
+  const Override jitter{"workload.jitter", "{gap: 20 %}"};
+  CHECK(notes_without_effect(with({jitter})) ==
+        std::vector<std::string>{"jitter of gap has no effect, as no kernel has one"});
+  CHECK(notes_without_effect(with({jitter, {"workload.clients.VA.kernels.0.gap", "1 ms"}})).empty());
+  CHECK(notes_without_effect(with({jitter, {"clients", "[VA, BS]"}})).empty());  // the file's jitter
+}
+
 TEST_CASE("a published value of no client is refused", "[effect]") {
   const auto published = [](const std::string& except) {
     return read_experiment(kFig4, {{"clients", "[VA, BS]"},
