@@ -272,16 +272,16 @@ TEST_CASE("The status of as many clients as can connect is read, whatever they a
   const Descriptor listener(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   REQUIRE(bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
   REQUIRE(listen(listener.get(), 1) == 0);
-  std::thread daemon([&] {
+  const std::jthread daemon([&] {
     const Descriptor one(accept(listener.get(), nullptr, nullptr)), file = status_file(text);
+    Hello hello;
+    receive_record(one.get(), &hello, sizeof hello);
     Welcome welcome;
     welcome.accepted = 1;
     const int files[] = {file.get()};
     send_record(one.get(), &welcome, sizeof welcome, files, 1);
   });
-  const std::string read = ask_for_status(path);
-  daemon.join();
-  CHECK(read == text);
+  CHECK(ask_for_status(path) == text);
 }
 
 TEST_CASE("Processes that have a file open are found, with their commands", "[live]") {
