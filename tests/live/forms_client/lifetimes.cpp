@@ -170,6 +170,7 @@ int threads(Gpu& gpu, const char* argument) {
       std::uint32_t number = static_cast<std::uint32_t>(round), rounds = 1;
       CUstream stream = CU_STREAM_PER_THREAD;
       if (round % 2 != 0) NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+      NEED(cuMemsetD32Async(p, 0, out.size(), stream));
       launch(gpu.work, stream, 2, {&p, &number, &rounds});
       NEED(cuStreamSynchronize(stream));
       NEED(cuMemcpyDtoH(out.data(), p, out.size() * 4));
