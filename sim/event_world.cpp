@@ -108,7 +108,7 @@ void EventWorld::check_all_over() const {
     for (std::size_t c = 0; c < open_.size(); ++c) {
       const Client& client = setup_.workload.clients[c];
       if (open_[c].first == open_[c].released) continue;
-      if (!endless) fail(client, open_[c].first, "cannot end");
+      if (!endless) fail(client, open_[c].first, "is not over");
       for (const Kernel& kernel : client.kernels)
         if (kernel.never_ends && open_[c].first >= *kernel.never_ends)
           fail(client, open_[c].first, "never ends");

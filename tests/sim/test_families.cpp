@@ -172,7 +172,9 @@ TEST_CASE("orders about what is over do nothing") {
   });
   // The eviction at the start (10) is real: seen at 12, 2 + 3 done, gone at 18; at 23 and later there is
   // nothing to evict.
-  const Played played = play({{client("A", 0, 100)}}, policy);
+  Scenario scenario{{client("A", 0, 100)}};
+  scenario.horizon = Time{2000};  // nobody launches it again
+  const Played played = play(scenario, policy);
   CHECK(played.lines == Lines{"0 A launch", "10 A start", "10 A evict", "18 A gone 5", "23 A evicted"});
   CHECK(decisions == 3);
   CHECK(played.totals.unfinished == 1);
