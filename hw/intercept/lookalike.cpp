@@ -97,7 +97,8 @@ void note_words(CUstream, CUdeviceptr address, Value, unsigned) {
   memory_written(address);
 }
 void note_words(CUstream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned) {
-  for (unsigned i = 0; operations != nullptr && i < count; ++i) {
+  constexpr unsigned kMost = 256;  // the driver refuses more, and does not look at them
+  for (unsigned i = 0; operations != nullptr && count <= kMost && i < count; ++i) {
     const CUstreamBatchMemOpType what = operations[i].operation;
     if (what == CU_STREAM_MEM_OP_WRITE_VALUE_32 || what == CU_STREAM_MEM_OP_WRITE_VALUE_64)
       memory_written(operations[i].writeValue.address);

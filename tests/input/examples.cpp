@@ -80,7 +80,12 @@ std::string whole_example() {
   const auto blocks = readme_examples();
   REQUIRE(blocks.size() == 10);
   Node experiment = parse_yaml(blocks[2], "README.md");
-  experiment.put("workload", parse_yaml(blocks[0], "README.md"));
+  // Its policies own the GPU, and kernels that never end are for those that do not.
+  std::string workload = blocks[0];
+  const std::string endless = ", never_ends: 7";
+  REQUIRE(workload.find(endless) != std::string::npos);
+  workload.erase(workload.find(endless), endless.size());
+  experiment.put("workload", parse_yaml(workload, "README.md"));
   experiment.put("device", parse_yaml(blocks[1], "README.md"));
   return experiment.json().dump(1);
 }
