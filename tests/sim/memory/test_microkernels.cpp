@@ -270,7 +270,8 @@ TEST_CASE("microkernels: with keep: while-room states that fit stay", "[memory]"
 }
 
 TEST_CASE("microkernels: Algorithm 2 as printed never prepares anybody", "[memory]") {
-  const Scenario scenario{{with_memory(client("A", 0, 100), 20), with_memory(client("B", 0, 40), 40)}};
+  Scenario scenario{{with_memory(client("A", 0, 100), 20), with_memory(client("B", 0, 40), 40)}};
+  scenario.horizon = Time{1'000'000};
   const Played played = play(scenario, sixty(", protocol: literal"));
   CHECK(played.lines.empty());
   CHECK(played.totals.unfinished == 2);
@@ -355,7 +356,9 @@ TEST_CASE("moves that cannot be right stop the run", "[memory]") {
   const auto message = [&](std::vector<Orderly::Say> says) -> std::string {
     Orderly policy(std::move(says));
     try {
-      play(with_room({with_memory(client("A", 0, 100), 40)}, 60), policy);
+      Scenario scenario = with_room({with_memory(client("A", 0, 100), 40)}, 60);
+      scenario.horizon = Time{1'000'000};
+      play(scenario, policy);
     } catch (const RunError& error) {
       return error.what();
     }

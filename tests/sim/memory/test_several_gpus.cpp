@@ -215,13 +215,17 @@ TEST_CASE("several GPUs: what a restore under way brings is not copied once more
   };
   SECTION("of what all blocks share") {
     Orderly policy({restore(10), look});
-    play(gpus(2, {by_all("A", 10, 30)}), policy);
+    Scenario scenario = gpus(2, {by_all("A", 10, 30)});
+    scenario.horizon = Time{1'000'000};
+    play(scenario, policy);
     CHECK(copied == std::vector{Bytes{10}, Bytes{}, Bytes{}});
     CHECK(taken == std::vector{Bytes{40}, Bytes{}, Bytes{}});
   }
   SECTION("of what each block has") {
     Orderly policy({restore(6), look});
-    play(gpus(2, {by_blocks("A", 0, 10)}), policy);
+    Scenario scenario = gpus(2, {by_blocks("A", 0, 10)});
+    scenario.horizon = Time{1'000'000};
+    play(scenario, policy);
     CHECK(copied == std::vector{Bytes{10}, Bytes{4}, Bytes{4}});
     CHECK(taken == std::vector{Bytes{30}, Bytes{12}, Bytes{12}});
   }
@@ -232,7 +236,9 @@ TEST_CASE("several GPUs: orders that cannot be right stop the run", "[memory][gp
   const auto message = [&](std::vector<Orderly::Say> says) -> std::string {
     Orderly policy(std::move(says));
     try {
-      play(gpus(2, {by_blocks("A", 0, 10)}), policy);
+      Scenario scenario = gpus(2, {by_blocks("A", 0, 10)});
+      scenario.horizon = Time{1'000'000};
+      play(scenario, policy);
     } catch (const RunError& error) {
       return error.what();
     }
