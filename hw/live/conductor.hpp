@@ -156,6 +156,8 @@ class Conductor : protected RefusingOrders {
   virtual bool alert() const { return false; }
   // Whether clients ever have to leave the device.
   virtual bool closes_gates() const { return true; }
+  // Whether the policy orders the moves of clients' states.
+  bool moves_memory() const { return policy_->needs().has(Capability::memory); }
   // Whether launches that can leave are made in slices, which the policy orders.
   virtual bool slices() const { return false; }
 

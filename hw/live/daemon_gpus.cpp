@@ -48,6 +48,7 @@ void Daemon::conduct(std::vector<std::unique_ptr<Conductor>> conductors, const G
   forms_ = conductors_.front()->closes_gates() ? gate.forms : TakeForms::none;
   slices_ = conductors_.front()->slices();
   drain_limit_ = gate.drain_limit;
+  for (const auto& gpu : gpus_) gpu->keeper.moves_by_orders(conductors_.front()->moves_memory());
 }
 
 void Daemon::link_sockets() {

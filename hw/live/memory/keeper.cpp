@@ -386,7 +386,7 @@ void Keeper::bring_ahead() {
   if (std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->leaves(); })) return;
   Kept* next = nullptr;
   for (const auto& kept : all_) {
-    if (kept->wanted != 0 || kept->brought) continue;
+    if (kept->wanted != 0 || kept->brought || (ordered_ && kept->named)) continue;
     if (kept->goal != Goal::away || !kept->settled() || !kept->client->look().waiting) continue;
     if (next == nullptr || kept->closed < next->closed) next = kept.get();
   }

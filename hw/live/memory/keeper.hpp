@@ -72,6 +72,9 @@ class Keeper : public MemoryDesk {
   void reserve(std::uint64_t bytes) { reserved_ = bytes; }
   // Bytes of the capacity that no client holds or may take; none: not known.
   std::optional<std::uint64_t> unpromised() const;
+  // Whether the policy orders the moves of its clients' states: then none comes ahead of its turn without an
+  // order.
+  void moves_by_orders(bool ordered) { ordered_ = ordered; }
   // The policy's permit. It takes effect once the client's state is on the device.
   void permit(KeptClient& client, std::uint32_t allowed, Time now);
 
@@ -183,8 +186,9 @@ class Keeper : public MemoryDesk {
   std::uint64_t total_ = 0, outside_ = 0, short_ = 0, reserved_ = 0;
   bool looked_ = false;  // a client looked at the device while no other's claims changed
   std::vector<Done> done_;
-  bool tight_ = false;  // not all states fit: they need pinned memory
-  bool waits_ = false;  // something is under way whose end only polling shows
+  bool tight_ = false;    // not all states fit: they need pinned memory
+  bool ordered_ = false;  // by the policy
+  bool waits_ = false;    // something is under way whose end only polling shows
 };
 
 }  // namespace gangway::live

@@ -323,6 +323,30 @@ TEST_CASE("who was brought back is not kept longer than others after its turn") 
   CHECK(stays.goal == Goal::here);
 }
 
+TEST_CASE("into room that nobody needs a state comes, unless the policy orders its moves") {
+  const bool ordered = GENERATE(false, true);
+  Two two;
+  auto& [keeper, a, b] = two;
+  keeper.names(a, ClientId{0});
+  keeper.names(b, ClientId{1});
+  keeper.moves_by_orders(ordered);
+  a.looks(100 * kKeptMiB, 100 * kKeptMiB);
+  a.seen.host = 64 * kKeptMiB;
+  a.holds(40 * kKeptMiB);
+  keeper.step(Time{1});
+  keeper.save(ClientId{0});
+  keeper.step(Time{2});
+  REQUIRE(a.goal == Goal::away);
+  a.carries_out();
+  keeper.step(Time{3});
+  CHECK(a.goal == Goal::away);
+  a.standing.waiting = true;
+  keeper.step(Time{4});
+  CHECK((a.goal == Goal::here) == !ordered);
+  keeper.restore(ClientId{0});
+  CHECK(a.goal == Goal::here);
+}
+
 TEST_CASE("a policy's save needs pinned memory though all states fit") {
   MemorySettings settings = managed();
   settings.host = 64 * kKeptMiB;
