@@ -14,28 +14,27 @@ bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& t
   const ClientId id = client.run.id();
   const Grant* grant = grants_->of(id);
   const std::int64_t most = setup_.granting.in_flight;
-  return grant != nullptr && grant->job == thread.job && client.granted.gate &&
+  return grant != nullptr && client.granted.serves == thread.job && client.granted.gate &&
          (most == 0 || streams_.outstanding(id) < most);
 }
 
 // A submission waits at the gate. The job that asks for the GPU is the one whose submission came first.
 void RecordedWorld::ask(RecordedClient& client) {
   if (slices_ || grants_->of(client.run.id()) != nullptr) return;
-  std::optional<JobId>& asks = client.granted.asks;
+  Granted& granted = client.granted;
   const auto wanted = [&](const HostThread& thread) {
-    return !thread.between && (!asks || thread.job == *asks);
+    return !thread.between && (!granted.asks || thread.job == granted.serves);
   };
   const HostThread* first = longest(client, HostThread::Doing::gate, wanted);
   if (first == nullptr) return;
-  const JobId job = first->job;
-  if (!std::exchange(client.opened, true)) tell(Opens{job.client, 1});
-  if (asks) {
-    if (grants_->waits(job)) return;
-    grants_->returned(job);
-    return tell(Arrived{job});
+  if (!std::exchange(client.opened, true)) tell(Opens{client.run.id(), 1});
+  if (granted.asks) {
+    if (grants_->waits(*granted.asks)) return;
+    grants_->returned(*granted.asks);
+    return tell(Arrived{*granted.asks});
   }
-  asks = job;
-  tell_of_job(client, job);
+  granted.ask_for(first->job);
+  tell_of_job(client, first->job);
 }
 
 // The policy hears of the job for the first time.
@@ -62,18 +61,32 @@ LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange
   if (moves_states_ && states_.ordered() && !states_.resident(job.client))
     impossible("a launch of a job whose state is not on the device");
   const Grant& grant = grants_->give(LaunchId{++launches_}, job, gpu);
-  if (moves_states_) states_.bring(job.client);
   RecordedClient& client = clients_[job.client.index];
+  if (!has_turn(client)) {
+    client.granted.asks.reset();
+    tell(grants_->end(gpu, Why::completed, true, false));
+    return LaunchId{launches_};
+  }
+  if (moves_states_) states_.bring(job.client);
   client.granted.gate = client.granted.was_open = false;
   client.granted.closes = 0;  // of an earlier grant, ordered as that ended by itself
   client.granted.leaves.reset();
   client.granted.opens = push(now_ + setup_.device.commands.launch, kOpens, job.client.index);
   note({.time = now_,
         .launch = grant.id,
-        .job = job,
+        .job = client.granted.serves,
         .mark = Mark::launch_ordered,
         .gpu = static_cast<std::uint8_t>(gpu.index)});
   return grant.id;
+}
+
+// A job that was over before its turn leaves it to the client's next, if that waits.
+bool RecordedWorld::has_turn(RecordedClient& client) {
+  if (open_job(client, client.granted.serves) != nullptr) return true;
+  const auto any = [](const HostThread& thread) { return !thread.between; };
+  const HostThread* next = longest(client, HostThread::Doing::gate, any);
+  if (next != nullptr) client.granted.serves = next->job;
+  return next != nullptr;
 }
 
 void RecordedWorld::evict(LaunchId launch) {
@@ -86,7 +99,7 @@ void RecordedWorld::evict(LaunchId launch) {
   grant->revoked = true;
   note({.time = now_,
         .launch = grant->id,
-        .job = grant->job,
+        .job = client.granted.serves,
         .mark = Mark::evict_ordered,
         .gpu = static_cast<std::uint8_t>(grant->gpu.index)});
   if (slices_) {
@@ -147,7 +160,7 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
   Granted& granted = client.granted;
   if (std::exchange(granted.closing, false)) {
     granted.gate = false;
-    if (grant != nullptr) streams_.raise_flag(grant->job, now_);
+    if (grant != nullptr) streams_.raise_flag(granted.serves, now_);
   }
   if (grant == nullptr || granted.leaves) return;
   const bool closed = grant->revoked && !granted.gate && granted.closes == 0;
@@ -179,11 +192,11 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
     return;
   }
   Grant& grant = *grants_->of(client.run.id());
-  const bool over = open_job(client, grant.job) == nullptr;
+  const JobId job = granted.serves;
+  const bool over = open_job(client, job) == nullptr;
   close_account(client, grant, over);
-  const JobId job = grant.job;
   const bool waits =
-      !over && (streams_.holds(job) ||
+      !over && (granted.why == Why::evicted || streams_.holds(job) ||
                 std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& t) {
                   return t.doing == HostThread::Doing::gate && t.job == job && !t.between;
                 }));
@@ -202,7 +215,7 @@ void RecordedWorld::close_account(RecordedClient& client, Grant& grant, bool job
   granted.used_before = client.used;
   note({.time = now_,
         .launch = grant.id,
-        .job = grant.job,
+        .job = granted.serves,
         .mark = Mark::left,
         .why = job_over ? Why::completed : granted.why,
         .gpu = static_cast<std::uint8_t>(grant.gpu.index)});
@@ -212,14 +225,15 @@ void RecordedWorld::left(ClientId client) { clients_[client.index].granted.look 
 
 void RecordedWorld::job_over(RecordedClient& client, JobId job) {
   if (slices_) return job_over_between_ranges(client, job);
-  const Grant* grant = grants_->of(job.client);
-  if (grant != nullptr && grant->job == job) {
-    if (!client.granted.leaves) leave_grant(client, Why::completed);
+  Granted& granted = client.granted;
+  if (!granted.asks || granted.serves != job) return;
+  if (grants_->of(job.client) != nullptr) {
+    if (!granted.leaves) leave_grant(client, Why::completed);
     return;
   }
-  if (client.granted.asks != job) return;
-  client.granted.asks.reset();
-  grants_->over(job);
+  if (grants_->waits(*granted.asks)) return;  // it is over when it has its turn
+  grants_->over(*granted.asks);
+  granted.asks.reset();
   call_at_gate(client);
 }
 
@@ -255,7 +269,7 @@ bool RecordedWorld::asks_for_gpu(ClientId client) const {
 void RecordedWorld::moving(ClientId id, CopyDirection direction, Bytes size, bool begins) {
   RecordedClient& client = clients_[id.index];
   std::optional<JobId>& job = client.granted.moves;
-  if (begins) job = client.granted.asks;
+  if (begins) job = client.granted.asks ? std::optional(client.granted.serves) : std::nullopt;
   if (job && open_job(client, *job) != nullptr)
     note({.time = now_,
           .amount = size.count,

@@ -281,7 +281,7 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
         thread.since = now_;
       return;
     }
-    if (slices_ && !thread.between && !client.granted.asks) client.granted.asks = thread.job;
+    if (slices_ && !thread.between && !client.granted.asks) client.granted.ask_for(thread.job);
     submit(client, thread);
   }
   for (Index o = step.first_order; o < program.steps[thread.step + 1].first_order; ++o)

@@ -70,7 +70,7 @@ void RecordedWorld::asks_again(RecordedClient& client) {
     const HostThread* first =
         longest(client, HostThread::Doing::gate, [](const HostThread& thread) { return !thread.between; });
     if (first == nullptr) return;
-    granted.asks = first->job;
+    granted.ask_for(first->job);
   }
   if (grants_->waits(*granted.asks) || !can_be_launched(client)) return;
   if (!std::exchange(client.opened, true)) tell(Opens{id, 1});

@@ -91,6 +91,7 @@ struct RecordedClient {
   // Its gate, under whole-job grants.
   struct Granted {
     std::optional<JobId> asks;            // the job known to the policy
+    JobId serves;                         // the one for which it stands: it, or a later one in its turn
     bool gate = false;                    // open
     bool was_open = false;                // under this grant
     bool closing = false;                 // at the end of this instant
@@ -116,6 +117,7 @@ struct RecordedClient {
     bool left_due = false;
     BlockCount done;  // what the grant's end reports
 
+    void ask_for(JobId job) { asks = serves = job; }
     // The grant is, though the policy does not know it yet.
     bool is_over() const { return leaves || left_due; }
   };

@@ -137,6 +137,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   bool under_grants() const { return sees_grants_; }
   bool takes_forms() const { return !setup_.granting.overlap && setup_.granting.forms != TakeForms::none; }
   void ask(RecordedClient& client);
+  bool has_turn(RecordedClient& client);
   void tell_of_job(RecordedClient& client, JobId job);
   void check_move(JobId job, const char* order, const std::string& refusal) const;
   void open_gate(RecordedClient& client, std::uint64_t event);

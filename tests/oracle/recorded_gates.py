@@ -111,7 +111,7 @@ class Gate(OpenGate):
         if self.client.on_device() and not (self.state == CLOSED and self.scheduler.overlap):
             return
         if self.state == CLOSED:
-            self._over()
+            self._over(evicted=True)
         elif self.state == OPEN:
             until = max(self.opened, self.client.emptied) + self.scheduler.idle
             if now >= until:
@@ -120,8 +120,14 @@ class Gate(OpenGate):
                 self.world.at(until, lambda: None)
 
     def launch(self):
-        self.state, self.opened, self.started = ORDERED, None, False
         self.grants += 1
+        if not self.asked.more() and (first := self._first(lambda job: True)):
+            self.asked.job = first[2]  # which so has its turn
+        if not self.asked.more():
+            self.known = self.asked.ready = False
+            self._tell_left()
+            return
+        self.state, self.opened, self.started = ORDERED, None, False
 
         def opens(grant=self.grants):
             if self.grants == grant and self.state == ORDERED and not self.closing:
@@ -160,31 +166,38 @@ class Gate(OpenGate):
             return
         if self.state in (ORDERED, OPEN, CLOSED):
             self._over()
-        elif self.state == FREE:
+        elif self.state == FREE and not self.known:
             self.asked = None
             self._ask()
+        elif self.state == FREE and not self.client.has_jobs():
+            self.known, self.asked, asked = False, None, self.asked
+            self.scheduler.tell(EXITED, self.client, lambda: self.scheduler.policy.exited(asked))
 
-    def _over(self):
+    def _over(self, evicted=False):
         self.state, self.closing = OVER, False
-        self.world.at(self.world.now + self.scheduler.notice, self._left)
+        self.world.at(self.world.now + self.scheduler.notice, lambda: self._left(evicted))
 
-    def _left(self):
+    def _left(self, evicted):
         asked, client, self.state = self.asked, self.client, FREE
         client.end_stay()
         asked.served += client.used - self.used
         self.used = client.used
-        self.known = asked.ready = self._waits() or asked.more() and client.holds(asked.job)
-        if not asked.more():
-            self.asked = None
+        self.known = asked.ready = asked.more() and (evicted or self._waits() or client.holds(asked.job))
+        self._tell_left()
+        self._ask()
+
+    def _tell_left(self):
+        asked, over = self.asked, not self.asked.more()
         launch = types.SimpleNamespace(job=asked, kernel=asked.kernel, did=1, start=self.world.now)
+        if over:
+            self.asked = None
 
         def left():
-            if not asked.more():
+            if over:
                 self.asking.jobs.append(asked.served)
             self.scheduler.policy.left(launch)
 
-        self.scheduler.tell(LEFT, client, left)
-        self._ask()
+        self.scheduler.tell(LEFT, self.client, left)
 
 
 class Served:

@@ -390,6 +390,54 @@ TEST_CASE("of a client's jobs the one that has waited longest asks", "[recorded]
   CHECK(s.jobs[0] == "0-116 0-432 126-748");
 }
 
+TEST_CASE("a job that is evicted while its host computes waits all the same", "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 100);
+  m.wait(OrderKind::stream, a, 6, 106);
+  m.kernel(a, 1'000, 1'010, 100);
+  m.wait(OrderKind::stream, a, 1'006, 106);
+  job(m, 0, JobKind::nvtx, 0, 1'112);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.granting.idle = Duration{5'000};
+  s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
+  s.client("A", m.r);
+  Client& urgent = s.client("B", one_kernel(50));
+  urgent.arrive = Duration{300};
+  urgent.priority = 1;
+  s.play("piv");
+  // A's gate is open from 4 to 301. B has the GPU from 303 to 371, A's gate opens again at 375, and its
+  // submission at 1004 does not wait.
+  CHECK(s.jobs == Jobs{"0-1116", "300-369"});
+}
+
+TEST_CASE("a job that is over before its turn leaves it to the client's next", "[recorded][grants]") {
+  const auto begins = GENERATE(1'150, 1'600);
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 100);
+  m.wait(OrderKind::stream, a, 6, 106);
+  job(m, 0, JobKind::nvtx, 0, 1'100);
+  const auto second = m.kernel(a, begins, begins + 10, 100);
+  m.wait(OrderKind::stream, a, begins + 6, 106);
+  job(m, second, JobKind::nvtx, begins, 112);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.granting.idle = Duration{5'000};
+  s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
+  s.client("A", m.r);
+  s.client("B", one_kernel(200)).arrive = Duration{200};
+  s.client("C", one_kernel(50)).arrive = Duration{1'050};
+  s.play("{name: rr, params: {quantum: 1 us}}");
+  // A's quantum lasts from 14 to 1014. B has the GPU from 1017 to 1235; A's first job is over at 1104. At
+  // 1235 it is A's turn, before C: if its second job waits then, that gets the turn, and C the one at 1353.
+  if (begins == 1'150)
+    CHECK(s.jobs == Jobs{"0-1104 1154-1351", "200-1233", "1050-1419"});
+  else
+    CHECK(s.jobs == Jobs{"0-1104 1604-1720", "200-1233", "1050-1301"});
+}
+
 TEST_CASE("an eviction that comes too late does not close the next grant's gate", "[recorded][grants]") {
   MadeRecording m;
   const auto a = m.stream();
