@@ -131,7 +131,7 @@ class Colocation(unittest.TestCase):
         measured = {(row["policy"], row["client"]): row for row in table(FOLDER.parent / "h100-live/services.csv")}
         as_recorded = [word for place, client in enumerate(("inference", "training"))
                        for word in ("--set", f"workload.clients.{place}.recording={{file: h100-live/{client}.rec.gz, scale: {{host: 1}}}}")]
-        for options, expected in (([], {"inference": 3.6, "training": 1.5}), (as_recorded, {"inference": 10.3, "training": 7.5})):
+        for options, expected in (([], {"inference": 3.7, "training": 1.5}), (as_recorded, {"inference": 10.4, "training": 7.5})):
             predicted = self.predicted("services.csv", *options)
             self.assertEqual(predicted.keys(), measured.keys())
             for client, percent in expected.items():
@@ -151,9 +151,9 @@ class Colocation(unittest.TestCase):
             return sorted(abs(float(predicted[key][column]) / float(measured[key][column]) - 1) for key in measured if client in key[1] and "mps" not in key[0])
         means, tails = errors("response_ns_mean"), errors("response_ns_p99", "inference")
         self.assertEqual(len(means), 34)
-        self.assertLess(statistics.median(means), 0.028)
+        self.assertLess(statistics.median(means), 0.036)
         self.assertLess(max(means), 0.2)
-        self.assertEqual(sum(error <= 0.25 for error in tails), 15)
+        self.assertEqual(sum(error <= 0.25 for error in tails), 16)
         self.assertLess(max(tails), 0.62)
         self.assertLess(statistics.median(tails), 0.12)
 
