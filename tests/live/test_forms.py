@@ -137,8 +137,8 @@ class Results(FormsTest):
         # What was asked for when the order was submitted must not be answered before the kernel has gone.
         daemon = self.begin("--policy", "piv", "--forms", "all")
         self.more["STANDIN_WRITE_US"] = "2000"
-        result, _ = self.beside_urgent(daemon, "riskiest", "60", least=30)
-        self.assertEqual(result[:2], self.native("riskiest", "60"), result[2])
+        result, _ = self.beside_urgent(daemon, "riskiest", "30", least=15)
+        self.assertEqual(result[:2], self.native("riskiest", "30"), result[2])
         daemon.end()
 
     def test_copies_of_the_program_that_wait_for_a_kernel_do_not_hold_up_its_return(self):
@@ -332,7 +332,7 @@ class Deaths(FormsTest):
         done = daemon.folder + "/done"
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
         rng = random.Random(3)
-        for _ in range(30):
+        for _ in range(60 if LONG else 15):
             victim = daemon.start(CLIENT, "riskiest", "100000", options=["--name", "victim"], **self.more)
             process = self.client(daemon, "victim")["process"]
             time.sleep(rng.uniform(0.1, 0.6))

@@ -56,9 +56,9 @@ class Table1(MemoryPrograms):
 
     def test_pairs_that_do_not_fit_together(self):
         alone = {program: self.alone(*command(program)).stdout for program in SIZES}
-        for policy in (["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"], ["rr", "--param", "quantum=20 ms"]):
+        for policy, pairs in ((["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"], PAIRS), (["rr", "--param", "quantum=20 ms"], PAIRS[:2])):
             moves = 0
-            for pair in PAIRS:
+            for pair in pairs:
                 with self.subTest(policy=policy[0], pair=pair):
                     daemon = self.daemon(*policy, "--capacity", f"{STATE} MiB")
                     programs = [daemon.start(*command(program), options=["--name", program, "--jobs", "nvtx:job"], **{**self.device, **self.more})
