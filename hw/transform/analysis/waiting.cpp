@@ -180,7 +180,12 @@ class WaitingLoop {
     if (instruction.name() == "call" ? !may_come_to(flow_.module(), instruction, is_load)
                                      : !is_load(instruction))
       return false;
-    return ordered_ || (!atomics_.empty() && decides_alone(statement));
+    return ordered_ || (decides_alone(statement) && (!atomics_.empty() || only_others_write(statement)));
+  }
+
+  // Whether a loop that does not end by itself would go round for ever if nobody else wrote there.
+  bool only_others_write(std::uint32_t load) {
+    return is_load(flow_.instruction(load)) && !may_be_written(load) && !bounded();
   }
 
   // Whether the address of a load follows from a variable of the loop.

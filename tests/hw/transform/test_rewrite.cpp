@@ -105,6 +105,16 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     CHECK(slots(modulo, "st.global.u32 [%rd1], 1;\n") == kAll);               // what it makes itself
     CHECK(slots(modulo, "mov.u64 %rd4, others;\nst.global.u32 [%rd4], 1;\n").empty());
   }
+  SECTION("also by one ordinary load that nothing but another block ends") {
+    const auto looks = [](const std::string& more) {
+      return forms_of("mov.u32 %r5, 0;\nA: ld.global.u32 %r4, [%rd1];\n" + more +
+                      "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nB: ret;\n");
+    };
+    CHECK(looks("").empty());  // asm volatile("" ::: "memory")
+    CHECK(looks("mov.u64 %rd4, others;\nst.global.u32 [%rd4], 1;\n").empty());
+    CHECK(looks("st.global.u32 [%rd1], 1;\n") == kAll);
+    CHECK(looks("add.s32 %r5, %r5, 1;\nsetp.gt.s32 %p2, %r5, %r1;\n@%p2 bra B;\n") == kAll);
+  }
   SECTION("also by a search that begins anew until it finds something") {
     const auto search = [](const std::string& before, const std::string& kept, const std::string& done) {
       return forms_of("mov.u32 %r6, -1;\nmov.u32 %r9, 0;\nA: mov.u32 %r5, 0;\n" + before +
@@ -262,7 +272,8 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     };
     CHECK(again("red.global.add.u32 [%rd1+8], 1;\n").empty());
     CHECK(again("call stop;\n").empty());
-    CHECK(again("call go;\n") == kAll);
+    CHECK(again("call go;\n").empty());
+    CHECK(again("call go;\n", "%r5") == kAll);
     CHECK(again("red.global.add.u32 [%rd1+8], 1;\n", "%r5") == kAll);  // a loop over as many as there are
   }
   SECTION("also by calling itself") {
