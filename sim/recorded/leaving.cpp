@@ -109,10 +109,12 @@ void GpuStreams::go_on(std::uint32_t stream, Time now) {
   if (turns_of(s).on(s.context)) run(stream, now);
 }
 
-// Its head has left or stands, or waits for a stream that stands still.
+// Its head has left or stands, or waits for a stream that stands still. Within an instant a head may wait for
+// a place that has been passed.
 bool GpuStreams::stands_still(const Stream& stream) const {
   const Stream* s = &stream;
-  while (s->phase == Phase::waiting) s = &streams_[s->items.front().place.stream];
+  for (; s->phase == Phase::waiting; s = &streams_[s->items.front().place.stream])
+    if (passed(s->items.front().place)) return false;
   return s->phase == Phase::left || s->phase == Phase::standing;
 }
 

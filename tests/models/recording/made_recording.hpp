@@ -78,6 +78,13 @@ class MadeRecording {
     return made;
   }
 
+  // The calls from `first` on are a job.
+  void job(recording::Index first, recording::JobKind kind, std::int64_t begin, std::int64_t length) {
+    const auto number = static_cast<recording::Index>(r.jobs.size());
+    r.jobs.push_back({kind, r.calls[first].thread, Time{begin}, Duration{length}, false});
+    for (auto call = first; call < r.calls.size(); ++call) r.calls[call].job = number;
+  }
+
   recording::Recording r;
 };
 

@@ -36,6 +36,33 @@ TEST_CASE("a kernel that cannot leave runs to its end", "[recorded]") {
   CHECK(s.jobs == Jobs{"0-112", "30-172"});
 }
 
+TEST_CASE("a grant may end in the instant in which one stream stops waiting for another", "[recorded]") {
+  MadeRecording m;
+  const auto x = m.stream(), y = m.stream();
+  m.kernel(y, 0, 10, 100);
+  const auto first = m.record(y, 6);
+  m.wait_event(x, first, 8);
+  m.kernel(x, 12, 110, 50);
+  const auto second = m.record(x, 18);
+  m.wait_event(y, second, 20);
+  m.kernel(y, 24, 160, 30);
+  m.wait(OrderKind::stream, y, 30, 162);
+  TwoPrograms s;
+  s.clients.clear();
+  s.granting.overlap = true;
+  s.device.commands.notice = Duration{2};
+  s.client("C", m.r);
+  s.recorded(2).leaving = {in_form(4, 100, kPrologue)};
+  Client& b = s.client("D", one_kernel(50));
+  b.priority = 1;
+  // C's first kernel ends at 110.
+  for (std::int64_t at = 100; at < 120; ++at) {
+    b.arrive = Duration{at};
+    s.play("piv");
+    CHECK(s.jobs.size() == 2);
+  }
+}
+
 TEST_CASE("a grant without forms lets no kernel leave", "[recorded]") {
   TwoPrograms s;
   s.recorded(0).leaving = {in_form(4, 100, kPrologue)};

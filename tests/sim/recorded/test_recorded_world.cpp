@@ -15,13 +15,6 @@ using recording::StreamKind;
 using recording::Transfer;
 using Jobs = std::vector<std::string>;
 
-// The calls from `first` on are a job.
-void job(MadeRecording& m, recording::Index first, JobKind kind, std::int64_t begin, std::int64_t length) {
-  const auto number = static_cast<recording::Index>(m.r.jobs.size());
-  m.r.jobs.push_back({kind, m.r.calls[first].thread, Time{begin}, Duration{length}, false});
-  for (auto call = first; call < m.r.calls.size(); ++call) m.r.calls[call].job = number;
-}
-
 }  // namespace
 
 TEST_CASE("a program alone is played as it was recorded", "[recorded]") {
@@ -63,7 +56,7 @@ TEST_CASE("a recorded service does not wait again for the requests that it waite
   for (const std::int64_t at : {0, 600'000, 720'000}) {
     const auto first = m.kernel(a, at, at, 90'000);
     m.wait(OrderKind::stream, a, at + 5, 99'995);
-    job(m, first, JobKind::nvtx, at, 100'000);
+    m.job(first, JobKind::nvtx, at, 100'000);
   }
   RecordedScenario s;
   s.client("A", m.r);
@@ -197,7 +190,7 @@ TEST_CASE("a call waits until there is room in its stream", "[recorded]") {
   const auto other = m.thread();
   for (int i = 0; i < 257; ++i) m.kernel(a, 5 * i, 10 + 2'000 * i, 2'000);
   m.r.calls.back().length = Duration{30'000};  // so the depth is 256
-  job(m, 0, JobKind::nvtx, 0, 31'280);
+  m.job(0, JobKind::nvtx, 0, 31'280);
   RecordedScenario s;
   SECTION("and begins then") {
     s.client("A", m.r);
@@ -208,7 +201,7 @@ TEST_CASE("a call waits until there is room in its stream", "[recorded]") {
     const auto first = m.kernel(b, 600'000, 600'010, 5'000);
     m.wait_event(a, m.record(b, 600'005), 600'006);
     for (int i = 0; i < 256; ++i) m.kernel(a, 600'007 + 5 * i, 605'010 + 10 * i, 10);
-    job(m, first, JobKind::nvtx, 600'000, 1'287);
+    m.job(first, JobKind::nvtx, 600'000, 1'287);
     s.client("A", m.r);
     s.play();
     CHECK(s.jobs[0] == "0-2015 570735-572022");
@@ -217,7 +210,7 @@ TEST_CASE("a call waits until there is room in its stream", "[recorded]") {
     // The other thread submits at 1279, one before the call that waits here, and its job ends 100 behind
     // that.
     const auto first = m.kernel(a, 701'279, 701'289, 10, other);
-    job(m, first, JobKind::nvtx, 700'000, 1'384);
+    m.job(first, JobKind::nvtx, 700'000, 1'384);
     s.client("A", m.r);
     s.play();
     CHECK(s.jobs[0] == "0-2115 0-4015");
@@ -250,7 +243,7 @@ TEST_CASE("a thread that works while another one is silent shares its timeline",
       m.call(0, CallKind::other, 1'000 * i + 500, 10);
       m.call(helper, CallKind::other, 1'000 * i + 700, 10);
     }
-    job(m, first, JobKind::nvtx, 0, 200'000);
+    m.job(first, JobKind::nvtx, 0, 200'000);
     s.client("A", m.r);
     CHECK(s.recorded(0).program->timelines() == 1);
   }
@@ -258,10 +251,10 @@ TEST_CASE("a thread that works while another one is silent shares its timeline",
     const auto second = m.thread();
     auto first = m.kernel(st, 0, 10, 50);
     for (std::int64_t at : {100, 110}) m.call(helper, CallKind::other, at, 5);
-    job(m, first, JobKind::nvtx, 0, 200);
+    m.job(first, JobKind::nvtx, 0, 200);
     first = m.kernel(st, 300, 310, 50, second);
     m.call(helper, CallKind::other, 400, 5);
-    job(m, first, JobKind::nvtx, 300, 200);
+    m.job(first, JobKind::nvtx, 300, 200);
     s.client("A", m.r);
     CHECK(s.recorded(0).program->timelines() == 3);
   }
@@ -274,10 +267,10 @@ TEST_CASE("in one instant host threads go on in their order", "[recorded]") {
   auto first = m.call(0, CallKind::other, 0, 60);
   m.call(0, CallKind::other, 80, 10);
   m.wait(OrderKind::context, 0, 100, 1);
-  job(m, first, JobKind::nvtx, 0, 101);
+  m.job(first, JobKind::nvtx, 0, 101);
   first = m.call(other, CallKind::other, 1'000, 50);
   m.kernel(st, 1'100, 1'110, 500, other);
-  job(m, first, JobKind::nvtx, 1'000, 105);
+  m.job(first, JobKind::nvtx, 1'000, 105);
   RecordedScenario s;
   s.client("A", m.r);
   s.play();
@@ -325,7 +318,7 @@ TEST_CASE("a host that waited at the gate is slow for a while", "[recorded][gran
   m.kernel(a, 0, 10, 20);
   m.kernel(a, 100, 110, 20);
   m.wait(OrderKind::stream, a, 106, 26);
-  job(m, 0, JobKind::nvtx, 0, 132);
+  m.job(0, JobKind::nvtx, 0, 132);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
   s.granting.idle = Duration{1'000};
@@ -351,12 +344,12 @@ TEST_CASE("a kernel from between two jobs starts a grant", "[recorded][grants]")
   const auto a = m.stream(), b = m.stream();
   auto first = m.kernel(a, 0, 10, 100);
   m.wait(OrderKind::stream, a, 6, 106);
-  job(m, first, JobKind::nvtx, 0, 112);
+  m.job(first, JobKind::nvtx, 0, 112);
   m.kernel(b, 120, 130, 5'000);
   first = m.kernel(a, 200, 210, 100);
   m.kernel(a, 3'000, 3'010, 100);
   m.wait(OrderKind::stream, a, 3'006, 106);
-  job(m, first, JobKind::nvtx, 200, 2'912);
+  m.job(first, JobKind::nvtx, 200, 2'912);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
   s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
@@ -375,11 +368,11 @@ TEST_CASE("of a client's jobs the one that has waited longest asks", "[recorded]
   for (std::int64_t at : {0, 122}) {
     const auto first = m.kernel(a, at, at + 10, 100);
     m.wait(OrderKind::stream, a, at + 6, 106);
-    job(m, first, JobKind::nvtx, at, 112);
+    m.job(first, JobKind::nvtx, at, 112);
   }
   const auto first = m.kernel(b, 1'000, 1'010, 100, other);
   m.wait(OrderKind::stream, b, 1'006, 106, other);
-  job(m, first, JobKind::nvtx, 1'000, 112);
+  m.job(first, JobKind::nvtx, 1'000, 112);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
   s.device.commands = {Duration{4}, Duration{1}, Duration{200}, Duration{0}};
@@ -397,7 +390,7 @@ TEST_CASE("a job that is evicted while its host computes waits all the same", "[
   m.wait(OrderKind::stream, a, 6, 106);
   m.kernel(a, 1'000, 1'010, 100);
   m.wait(OrderKind::stream, a, 1'006, 106);
-  job(m, 0, JobKind::nvtx, 0, 1'112);
+  m.job(0, JobKind::nvtx, 0, 1'112);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
   s.granting.idle = Duration{5'000};
@@ -418,10 +411,10 @@ TEST_CASE("a job that is over before its turn leaves it to the client's next", "
   const auto a = m.stream();
   m.kernel(a, 0, 10, 100);
   m.wait(OrderKind::stream, a, 6, 106);
-  job(m, 0, JobKind::nvtx, 0, 1'100);
+  m.job(0, JobKind::nvtx, 0, 1'100);
   const auto second = m.kernel(a, begins, begins + 10, 100);
   m.wait(OrderKind::stream, a, begins + 6, 106);
-  job(m, second, JobKind::nvtx, begins, 112);
+  m.job(second, JobKind::nvtx, begins, 112);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
   s.granting.idle = Duration{5'000};
@@ -446,7 +439,7 @@ TEST_CASE("an eviction that comes too late does not close the next grant's gate"
   m.kernel(a, 206, 216, 300);
   m.kernel(a, 400, 517, 10);
   m.wait(OrderKind::stream, a, 406, 123);
-  job(m, 0, JobKind::nvtx, 0, 529);
+  m.job(0, JobKind::nvtx, 0, 529);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
   s.granting.idle = Duration{50};
