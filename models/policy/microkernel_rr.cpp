@@ -134,7 +134,7 @@ class MicrokernelRr : public Policy {
     if (jobs_) {
       gpu->yielder = left.job.client;
       process.shares.clear();
-      process.present = left.why == Why::evicted && !left.job_over;
+      process.present = !left.job_over;
       if (process.present) begin_job(process);
       return;
     }

@@ -178,7 +178,7 @@ KeptStates::State* KeptStates::victim() {
 bool KeptStates::bring_ahead() {
   State* next = nullptr;
   for (State& state : states_) {
-    if (state.where == Residence::saving) return false;
+    if (state.where == Residence::saving || (state.wanted && state.where == Residence::absent)) return false;
     if (state.where != Residence::absent || !host_.asks_for_gpu(state.id)) continue;
     if (next == nullptr || state.closed < next->closed) next = &state;
   }

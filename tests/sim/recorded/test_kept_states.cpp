@@ -1,6 +1,7 @@
 // Recorded programs whose memory leaves the GPU, worked out by hand (sim/recorded/README.md).
 #include <algorithm>
 
+#include "models/random.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/recorded/recorded_scenario.hpp"
 
@@ -52,6 +53,60 @@ TEST_CASE("a state leaves before another one comes", "[recorded]") {
                        "112 A gone", "112 A finished", "112 A left", "172 A holds memory",
                        "172 B copy begins", "232 B copy ends", "232 B holds memory", "232 B launch ordered",
                        "242 B started", "292 B paused", "294 B gone", "294 B finished", "294 B left"});
+}
+
+TEST_CASE("room that is made for who has the GPU goes to nobody else", "[recorded]") {
+  // Hosts compute for longer than a gate stays open with nothing there.
+  const std::string policy = GENERATE(as<std::string>{}, "fcfs", "rr", kJobs);
+  CAPTURE(policy);
+  for (std::uint64_t draw = 0; draw < 40; ++draw) {
+    CAPTURE(draw);
+    Stream random(draw, "states", {});
+    RecordedScenario s;
+    s.device.memory = Bytes{60};
+    s.device.h2d.bandwidth = s.device.d2h.bandwidth = Bandwidth{20'000'000};  // a byte in 50 ns
+    s.granting.of = GrantOf::job;
+    s.granting.idle = Duration{10};
+    s.moves_memory = true;
+    s.horizon = Time{2'000'000};
+    for (const char* name : {"A", "B", "C", "D"}) {
+      MadeRecording m;
+      const auto stream = m.stream();
+      const auto gap = static_cast<std::int64_t>(random.below(200)) + 50;
+      for (std::int64_t k = 0; k < 8; ++k) {
+        m.kernel(stream, k * gap, k * gap + 10, 20);
+        m.wait(recording::OrderKind::stream, stream, k * gap + 6, 26);
+        if (k % 2 != 0)
+          m.job(static_cast<recording::Index>(2 * (k - 1)), recording::JobKind::nvtx, (k - 1) * gap,
+                gap + 32);
+      }
+      s.client(name, m.r).memory = Bytes{static_cast<std::int64_t>(random.below(35)) + 10};
+    }
+    s.play(policy);
+    REQUIRE(s.results.size() == 16);
+    for (const JobResult& job : s.results) REQUIRE(job.outcome == Outcome::finished);
+  }
+}
+
+TEST_CASE("a job that submits again while its pause is told has another turn", "[recorded]") {
+  MadeRecording m;
+  const auto stream = m.stream();
+  m.kernel(stream, 0, 10, 20);
+  m.wait(recording::OrderKind::stream, stream, 6, 26);
+  m.kernel(stream, 60, 70, 20);
+  m.wait(recording::OrderKind::stream, stream, 66, 26);
+  m.job(0, recording::JobKind::nvtx, 0, 92);
+  TwoStates s;
+  s.clients.clear();
+  s.granting.idle = Duration{20};
+  s.device.commands.notice = Duration{20};
+  s.client("C", m.r).memory = Bytes{60};
+  s.client("D", m.r).memory = Bytes{60};
+  s.horizon = Time{100'000};
+  s.play(kJobs);
+  // C's first kernel ends at 30, its pause is noticed at 50 and told at 70, its second submission comes
+  // at 60.
+  for (const JobResult& result : s.results) CHECK(result.outcome == Outcome::finished);
 }
 
 TEST_CASE("a job leaves at its slice's end, and its state comes back", "[recorded]") {
