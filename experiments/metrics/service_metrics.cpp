@@ -93,7 +93,7 @@ Cell lower_bounds(const ServiceSample& sample) {
   for (const LatencyPercentile& each : kLatencies)
     if (!sample.latencies.exact(each.share)) bounds += (bounds.empty() ? "" : "|") + std::string(each.name);
   if (has_lost(sample))
-    bounds += (bounds.empty() ? "" : "|") + std::string("arrivals_per_s|queue_mean|queue_max");
+    bounds += (bounds.empty() ? "" : "|") + std::string("queue_mean|queue_max");
   return bounds;
 }
 

@@ -153,9 +153,9 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     m.stp += 1 / c.ntt;
     m.concurrency_efficiency += c.between_finishes_ns / c.time_per_job_ns;
     m.jobs += c.jobs;
-    const bool all = c.understated() && c.least_waiting;
-    waiting += clients_[client].waiting + (all ? clients_[client].unfinished.waited : 0);
-    waited += c.jobs + (all ? c.unfinished : 0);
+    const std::int64_t counted = c.jobs + (c.least_waiting ? c.unfinished : 0);
+    waiting += c.waiting_ns * static_cast<double>(counted);
+    waited += counted;
   }
   m.antt = mean(ntts);
   m.dntt = deviation(ntts, sample_sigma_);

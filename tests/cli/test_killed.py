@@ -87,16 +87,25 @@ replications: 2
         self.assertEqual((endless["jobs"], endless["unfinished"], endless["percentiles"]), ("60", "2", "lower-bound"))
         self.assertEqual(endless["lower_bounds"], "ntt|response_ns_mean|waiting_ns_mean")
         self.assertEqual((honest["lower_bounds"], honest["percentiles"]), ("", "exact"))
+        counted = {"endless": 60 + 2, "honest": 200}
+        waited = sum(float(client["waiting_ns_mean"]) * counted[client["client"]] for client in clients) / sum(counted.values())
+        self.assertAlmostEqual(float(row["waiting_ns_mean"]) / waited, 1, delta=1e-9)
         ends = [job["outcome"] for job in jobs if job["client"] == "endless"]
         self.assertEqual((ends.count("killed"), ends.count("finished")), (2, 60))
         self.assertGreaterEqual(float(endless["ntt"]), mean(float(job["ntt"]) for job in jobs if job["client"] == "endless" and job["ntt"]))
         self.assertEqual([(value["verdict"], value["bound"], value["note"]) for value in values],
                          [("pass", "", ""), ("miss", "at least", "unfinished or killed jobs of endless")])
 
+    def test_a_makespan_that_killing_made_short_is_not_better(self):
+        for name, limit in (("patient", "20 ms"), ("strict", "2 ms")):
+            self.gangway("run", self.file("e.yaml", SERVICE + KILLING.replace("2 ms", limit) + "horizon: 10 s\nreplications: 3\n"), "--out", name)
+        said = self.gangway("compare", "patient", "strict").stdout
+        self.assertRegex(said, r"makespan .* not tested: a lower bound in 3 of 3 replications of A\n")
+
     def test_a_killed_service_does_not_look_fine(self):
         _, services = self.played(SERVICE + KILLING + "horizon: 10 s\nreplications: 2\n", "services")
         endless, honest = services
-        self.assertEqual(endless["lower_bounds"], "p50|p90|p95|p99|p999|arrivals_per_s|queue_mean|queue_max")
+        self.assertEqual(endless["lower_bounds"], "p50|p90|p95|p99|p999|queue_mean|queue_max")
         self.assertEqual(endless["upper_bounds"], "attainment|throughput_per_s")
         for column in ("latency_ns_p99_most", "latency_ns_p50_ci95", "attainment_ci95", "throughput_per_s_ci95", "queue_mean_ci95"):
             self.assertEqual(endless[column], "", column)
