@@ -289,6 +289,8 @@ TEST_CASE("a kernel that does not end in time is left alone", "[gpu]") {
   under_every_mechanism([](const std::string& mechanism) {
     Bench bench(kernel_from("throttle", "{block_tasks: 1, time: 500 ms}"), mechanism);
     bench.device->launches().launch(kKernel, {{0}, {1}});
+    // A block that has not begun would heed the order.
+    bench.until("the first block", [&] { return bench.device->launches().started(); });
     bench.device->launches().evict();
     CHECK(!bench.device->settle(10_ms));
     const auto begin = Clock::now();
