@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "analysis/core/collected_tables.hpp"
+#include "analysis/core/interpreter_lock.hpp"
 #include "analysis/core/interruption.hpp"
 #include "analysis/core/parts.hpp"
 #include "analysis/core/running.hpp"
@@ -91,11 +92,11 @@ nb::tuple run(const Experiment& experiment, const RunArguments& arguments) {
   options.command = arguments.command;
   Interruption interruption;
   options.say = [&](const std::string& line) {
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     interruption.guard([&] { arguments.say(line); });
   };
   options.progress = [&](const RunProgress& progress) {
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     interruption.look();
     interruption.guard([&] { arguments.progress(progress_of(progress)); });
   };

@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "analysis/core/interpreter_lock.hpp"
 #include "analysis/core/parts.hpp"
 #include "analysis/core/policy_views.hpp"
 #include "analysis/core/running.hpp"
@@ -28,7 +29,7 @@ class Held {
       object_.release();  // nobody is left who could clean up
       return;
     }
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     object_.reset();
   }
   Held(const Held&) = delete;
@@ -64,7 +65,7 @@ class PythonPolicy : public Policy {
   Capabilities needs() const override { return needs_; }
 
   void note(Time now, const Fact& fact, const View& view) override {
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     epoch_.next();
     try {
       std::visit([&](const auto& it) { (*note_)(now.ns, it, PythonView(view, epoch_)); }, fact);
@@ -75,7 +76,7 @@ class PythonPolicy : public Policy {
   }
 
   void decide(Time now, const View& view, Orders& orders) override {
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     epoch_.next();
     try {
       (*decide_)(now.ns, PythonView(view, epoch_), PythonOrders(orders, epoch_));
@@ -99,7 +100,7 @@ class PythonOwnership : public OwnershipPolicy {
 
  private:
   Choice choose(Time now, const View& view) override {
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     epoch_.next();
     try {
       const PythonView python(view, epoch_);
@@ -141,7 +142,7 @@ class PythonOwnership : public OwnershipPolicy {
 
   std::int64_t urgency_of(const View& view, const Waiting& w) const {
     if ((*urgency_).is_none()) return 0;
-    const nb::gil_scoped_acquire held;
+    const InterpreterLock held;
     epoch_.next();
     try {
       return nb::cast<std::int64_t>((*urgency_)(PythonView(view, epoch_).job(w.job)));
@@ -219,7 +220,7 @@ void add_policies(nb::module_& core) {
     const auto held = std::make_shared<Held>(std::move(type));
     defined_classes().push_back(held);
     const auto make = [held, own, capabilities, ownership, name](const ParameterValues& values) {
-      const nb::gil_scoped_acquire lock;
+      const InterpreterLock lock;
       std::unique_ptr<Policy> policy;
       try {
         const nb::object self = (**held)(**dict_of(values, own));

@@ -51,7 +51,7 @@ class Mine(gangway.OwnershipPolicy):
 
 if __name__ == '__main__':
     experiment = gangway.Experiment('frs/fig4')
-    experiment['policies'], experiment['published'] = ['mine'], []
+    experiment['policies'], experiment['published'], experiment['replications'] = ['mine'], [], 2
     experiment['sweep'] = {'workload.arrivals.gap': {'from': '0.5 ms', 'to': '6 ms', 'step': '0.5 ms'}}
     with Client(n_workers=2, threads_per_worker=1, processes=PROCESSES, dashboard_address=None, silence_logs=50) as client:
         found = []
@@ -85,7 +85,7 @@ def say(client, name):
 
 if __name__ == '__main__':
     experiment = gangway.Experiment('frs/fig4')
-    experiment['policies'], experiment['published'] = ['mine'], []
+    experiment['policies'], experiment['published'], experiment['replications'] = ['mine'], [], 2
     experiment['sweep'] = {'workload.arrivals.gap': {'from': '0.5 ms', 'to': '3 ms', 'step': '0.5 ms'}}
     with Client(n_workers=1, threads_per_worker=1, dashboard_address=None, silence_logs=30) as client:
         say(client, 'first')
