@@ -92,8 +92,7 @@ Cell lower_bounds(const ServiceSample& sample) {
   std::string bounds;
   for (const LatencyPercentile& each : kLatencies)
     if (!sample.latencies.exact(each.share)) bounds += (bounds.empty() ? "" : "|") + std::string(each.name);
-  if (has_lost(sample))
-    bounds += (bounds.empty() ? "" : "|") + std::string("queue_mean|queue_max");
+  if (has_lost(sample)) bounds += (bounds.empty() ? "" : "|") + std::string("queue_mean|queue_max");
   return bounds;
 }
 
