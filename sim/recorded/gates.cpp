@@ -18,6 +18,12 @@ bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& t
          (most == 0 || streams_.outstanding(id) < most);
 }
 
+bool RecordedWorld::waits_at_gate(const RecordedClient& client, JobId job) {
+  return std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& thread) {
+    return thread.doing == HostThread::Doing::gate && thread.job == job && !thread.between;
+  });
+}
+
 // A submission waits at the gate. The job that asks for the GPU is the one whose submission came first.
 void RecordedWorld::ask(RecordedClient& client) {
   if (slices_ || grants_->of(client.run.id()) != nullptr) return;
@@ -196,10 +202,7 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
   const bool over = open_job(client, job) == nullptr;
   close_account(client, grant, over);
   const bool waits =
-      !over && (granted.why == Why::evicted || streams_.holds(job) ||
-                std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& t) {
-                  return t.doing == HostThread::Doing::gate && t.job == job && !t.between;
-                }));
+      !over && (granted.why == Why::evicted || streams_.holds(job) || waits_at_gate(client, job));
   tell(grants_->end(grant.gpu, granted.why, over, waits));
   if (moves_states_) states_.lost_gpu(job.client, now_);
   if (over) granted.asks.reset();

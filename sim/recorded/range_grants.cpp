@@ -50,9 +50,7 @@ bool RecordedWorld::can_be_launched(const RecordedClient& client) {
   const auto& asks = client.granted.asks;
   if (!asks || client.granted.over) return false;
   return streams_.current(client.run.id()) || streams_.on_device(client.run.id()) > 0 ||
-         std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& thread) {
-           return thread.doing == HostThread::Doing::gate && !thread.between && thread.job == *asks;
-         });
+         waits_at_gate(client, *asks);
 }
 
 bool RecordedWorld::others_wait(ClientId owner) const {
