@@ -78,6 +78,13 @@ class MadeRecording {
     return made;
   }
 
+  // A kernel that begins 10 after its call does, for which its thread waits until 2 after its end.
+  recording::Index awaited_kernel(recording::Index stream, std::int64_t begin, std::int64_t length,
+                                  recording::Index thread = 0) {
+    const recording::Index made = kernel(stream, begin, begin + 10, length, thread);
+    wait(recording::OrderKind::stream, stream, begin + 6, length + 6, thread);
+    return made;
+  }
   // The calls from `first` on are a job.
   void job(recording::Index first, recording::JobKind kind, std::int64_t begin, std::int64_t length) {
     const auto number = static_cast<recording::Index>(r.jobs.size());

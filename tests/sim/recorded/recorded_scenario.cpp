@@ -140,8 +140,7 @@ LeavingKernel in_form(std::int64_t blocks, std::int64_t time, const std::string&
 recording::Recording one_kernel(std::int64_t length) {
   MadeRecording m;
   const auto s = m.stream();
-  m.kernel(s, 0, 10, length);
-  m.wait(recording::OrderKind::stream, s, 6, length + 6);
+  m.awaited_kernel(s, 0, length);
   return m.r;
 }
 

@@ -21,8 +21,7 @@ Recording kernels(int jobs, std::int64_t length, std::int64_t gap) {
   const auto s = m.stream();
   for (int j = 0; j < jobs; ++j) {
     const std::int64_t at = j * (length + 12 + gap);
-    m.kernel(s, at, at + 10, length);
-    m.wait(OrderKind::stream, s, at + 6, length + 6);
+    m.awaited_kernel(s, at, length);
   }
   return m.r;
 }
@@ -125,8 +124,7 @@ TEST_CASE("every submission of a recorded program traps", "[recorded][access]") 
     MadeRecording m;
     const auto st = m.stream();
     for (const std::int64_t at : {0, 500}) {
-      m.kernel(st, at, at + 10, 100);
-      m.wait(OrderKind::stream, st, at + 6, 106);
+      m.awaited_kernel(st, at, 100);
       if (at == 0) m.kernel(st, 200, 210, 30);
     }
     ranges(m.r, {{0, 112}, {500, 112}});
@@ -287,8 +285,7 @@ TEST_CASE("what a scheduler sees of recorded programs", "[recorded][access]") {
   SECTION("a program is there until its last kernel is over") {
     MadeRecording m;
     const auto st = m.stream();
-    m.kernel(st, 0, 10, 50);
-    m.wait(OrderKind::stream, st, 6, 56);
+    m.awaited_kernel(st, 0, 50);
     m.kernel(st, 63, 73, 500);
     ranges(m.r, {{0, 70}});
     RecordedScenario q;

@@ -15,8 +15,7 @@ recording::Recording that_stays(std::int64_t length) {
   MadeRecording m;
   const auto s = m.stream();
   for (const std::int64_t at : {0, 5000}) {
-    m.kernel(s, at, at + 10, length);
-    m.wait(recording::OrderKind::stream, s, at + 6, length + 6);
+    m.awaited_kernel(s, at, length);
   }
   return m.r;
 }
@@ -74,8 +73,7 @@ TEST_CASE("room that is made for who has the GPU goes to nobody else", "[recorde
       const auto stream = m.stream();
       const auto gap = static_cast<std::int64_t>(random.below(200)) + 50;
       for (std::int64_t k = 0; k < 8; ++k) {
-        m.kernel(stream, k * gap, k * gap + 10, 20);
-        m.wait(recording::OrderKind::stream, stream, k * gap + 6, 26);
+        m.awaited_kernel(stream, k * gap, 20);
         if (k % 2 != 0)
           m.job(static_cast<recording::Index>(2 * (k - 1)), recording::JobKind::nvtx, (k - 1) * gap,
                 gap + 32);
@@ -91,10 +89,8 @@ TEST_CASE("room that is made for who has the GPU goes to nobody else", "[recorde
 TEST_CASE("a job that submits again while its pause is told has another turn", "[recorded]") {
   MadeRecording m;
   const auto stream = m.stream();
-  m.kernel(stream, 0, 10, 20);
-  m.wait(recording::OrderKind::stream, stream, 6, 26);
-  m.kernel(stream, 60, 70, 20);
-  m.wait(recording::OrderKind::stream, stream, 66, 26);
+  m.awaited_kernel(stream, 0, 20);
+  m.awaited_kernel(stream, 60, 20);
   m.job(0, recording::JobKind::nvtx, 0, 92);
   TwoStates s;
   s.clients.clear();
@@ -114,8 +110,7 @@ TEST_CASE("a job leaves at its slice's end, and its state comes back", "[recorde
   MadeRecording m;
   const auto stream = m.stream();
   for (int k = 0; k < 2; ++k) {
-    m.kernel(stream, k * 1520, k * 1520 + 10, 1500);
-    m.wait(recording::OrderKind::stream, stream, k * 1520 + 6, 1506);
+    m.awaited_kernel(stream, k * 1520, 1500);
   }
   TwoStates s;
   s.clients.clear();

@@ -39,8 +39,7 @@ TEST_CASE("scaled jobs of several threads are each measured alone", "[recorded]"
   m.kernel(b, 2, 12, 100, second);
   m.wait(OrderKind::stream, a, 6, 56);
   m.wait(OrderKind::stream, b, 8, 106, second);
-  m.kernel(b, 120, 130, 100, second);
-  m.wait(OrderKind::stream, b, 126, 106, second);
+  m.awaited_kernel(b, 120, 100, second);
   RecordedScenario s;
   s.client("A", m.r);
   s.recorded(0).kernel_scale = 2;

@@ -316,8 +316,7 @@ TEST_CASE("a host that waited at the gate is slow for a while", "[recorded][gran
   MadeRecording m;
   const auto a = m.stream();
   m.kernel(a, 0, 10, 20);
-  m.kernel(a, 100, 110, 20);
-  m.wait(OrderKind::stream, a, 106, 26);
+  m.awaited_kernel(a, 100, 20);
   m.job(0, JobKind::nvtx, 0, 132);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
@@ -342,13 +341,11 @@ TEST_CASE("a host that waited at the gate is slow for a while", "[recorded][gran
 TEST_CASE("a kernel from between two jobs starts a grant", "[recorded][grants]") {
   MadeRecording m;
   const auto a = m.stream(), b = m.stream();
-  auto first = m.kernel(a, 0, 10, 100);
-  m.wait(OrderKind::stream, a, 6, 106);
+  auto first = m.awaited_kernel(a, 0, 100);
   m.job(first, JobKind::nvtx, 0, 112);
   m.kernel(b, 120, 130, 5'000);
   first = m.kernel(a, 200, 210, 100);
-  m.kernel(a, 3'000, 3'010, 100);
-  m.wait(OrderKind::stream, a, 3'006, 106);
+  m.awaited_kernel(a, 3'000, 100);
   m.job(first, JobKind::nvtx, 200, 2'912);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
@@ -366,12 +363,10 @@ TEST_CASE("of a client's jobs the one that has waited longest asks", "[recorded]
   const auto a = m.stream(), b = m.stream();
   const auto other = m.thread();
   for (std::int64_t at : {0, 122}) {
-    const auto first = m.kernel(a, at, at + 10, 100);
-    m.wait(OrderKind::stream, a, at + 6, 106);
+    const auto first = m.awaited_kernel(a, at, 100);
     m.job(first, JobKind::nvtx, at, 112);
   }
-  const auto first = m.kernel(b, 1'000, 1'010, 100, other);
-  m.wait(OrderKind::stream, b, 1'006, 106, other);
+  const auto first = m.awaited_kernel(b, 1'000, 100, other);
   m.job(first, JobKind::nvtx, 1'000, 112);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
@@ -386,10 +381,8 @@ TEST_CASE("of a client's jobs the one that has waited longest asks", "[recorded]
 TEST_CASE("a job that is evicted while its host computes waits all the same", "[recorded][grants]") {
   MadeRecording m;
   const auto a = m.stream();
-  m.kernel(a, 0, 10, 100);
-  m.wait(OrderKind::stream, a, 6, 106);
-  m.kernel(a, 1'000, 1'010, 100);
-  m.wait(OrderKind::stream, a, 1'006, 106);
+  m.awaited_kernel(a, 0, 100);
+  m.awaited_kernel(a, 1'000, 100);
   m.job(0, JobKind::nvtx, 0, 1'112);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
@@ -409,11 +402,9 @@ TEST_CASE("a job that is over before its turn leaves it to the client's next", "
   const auto begins = GENERATE(1'150, 1'600);
   MadeRecording m;
   const auto a = m.stream();
-  m.kernel(a, 0, 10, 100);
-  m.wait(OrderKind::stream, a, 6, 106);
+  m.awaited_kernel(a, 0, 100);
   m.job(0, JobKind::nvtx, 0, 1'100);
-  const auto second = m.kernel(a, begins, begins + 10, 100);
-  m.wait(OrderKind::stream, a, begins + 6, 106);
+  const auto second = m.awaited_kernel(a, begins, 100);
   m.job(second, JobKind::nvtx, begins, 112);
   RecordedScenario s;
   s.granting.of = GrantOf::job;
@@ -434,8 +425,7 @@ TEST_CASE("a job that is over before its turn leaves it to the client's next", "
 TEST_CASE("an eviction that comes too late does not close the next grant's gate", "[recorded][grants]") {
   MadeRecording m;
   const auto a = m.stream();
-  m.kernel(a, 0, 10, 100);
-  m.wait(OrderKind::stream, a, 6, 106);
+  m.awaited_kernel(a, 0, 100);
   m.kernel(a, 206, 216, 300);
   m.kernel(a, 400, 517, 10);
   m.wait(OrderKind::stream, a, 406, 123);
