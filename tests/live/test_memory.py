@@ -43,6 +43,25 @@ class Memory(MemoryPrograms):
                 self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
                 daemon.end()
 
+    def test_a_policy_that_orders_moves_has_one_state_prepared_ahead(self):
+        # There is room for three of the four.
+        daemon = self.daemon("microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms", device=240)
+        stop = daemon.folder + "/stop"
+        programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(4)]
+        for program in programs:
+            self.assertEqual(program.stdout.readline(), "holds 64\n")
+        self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "all have come back")
+        open(stop, "w").close()
+        self.all_end_well(daemon, programs, *["jobs many\n"] * 4)
+        coming, most = set(), 0
+        for _, step, client, *_ in daemon.end()[2]:
+            if step == "comes":
+                coming.add(client)
+            elif step == "came":
+                coming.discard(client)
+            most = max(most, len(coming))
+        self.assertEqual(most, 1)
+
     def test_states_of_large_pieces_swap(self):
         # Neither's large piece fits beside the other's.
         daemon = self.daemon("rr", "--param", "quantum=20 ms", device=740)
