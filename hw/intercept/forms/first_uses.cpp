@@ -44,6 +44,7 @@ void FirstUses::used(const void* function, std::uint64_t context, Use use) {
 
 void FirstUses::given(const void* function) {
   const std::lock_guard lock(mutex_);
+  if (handles_.size() >= kPlaces) forget_all();  // most are gone
   Handle& its = handles_[function];
   if (its.given != unloaded_) forget(function, its);
   its.given = unloaded_;

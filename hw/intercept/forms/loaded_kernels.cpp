@@ -6,8 +6,6 @@
 namespace gangway::intercept {
 namespace {
 
-constexpr std::size_t kFirstPlaces = 1024;  // places for handles
-
 const transform::Form* form_of(const transform::KernelForms& kernel, std::string_view name) {
   for (const transform::Form& form : kernel.forms)
     if (form.form == name) return &form;
@@ -116,60 +114,26 @@ void LoadedKernels::unloaded(void* handle) {
 
 void LoadedKernels::forget(void* handle) {
   for (void* function : functions_of_[handle]) {
-    const auto* const kernel = slot(*tables_.back(), function).kernel.exchange(nullptr);
-    if (kernel != nullptr) (*kernel)->times.end();
+    if (const auto kernel = kernels_.find(function)) kernel->times.end();
+    kernels_.remove(function);
     module_of_.erase(function);
   }
   functions_of_.erase(handle);
   modules_.erase(handle);
 }
 
-LoadedKernels::Slot& LoadedKernels::slot(Table& table, void* function) const {
-  const std::size_t mask = table.slots.size() - 1;
-  std::size_t at = (reinterpret_cast<std::uintptr_t>(function) >> 4) * 0x9E3779B97F4A7C15ULL >> 20 & mask;
-  for (;; at = (at + 1) & mask) {
-    void* const is = table.slots[at].function.load(std::memory_order_acquire);
-    if (is == function || is == nullptr) return table.slots[at];
-  }
-}
-
-// The lock is held.
-void LoadedKernels::put(void* function, std::shared_ptr<FormedKernel> kernel, void* module) {
-  if (tables_.empty() || tables_.back()->used * 2 > tables_.back()->slots.size()) {
-    auto larger = std::make_unique<Table>(tables_.empty() ? kFirstPlaces : tables_.back()->slots.size() * 2);
-    if (!tables_.empty())
-      for (Slot& each : tables_.back()->slots)
-        if (void* const is = each.function.load(); is != nullptr && each.kernel.load() != nullptr) {
-          Slot& place = slot(*larger, is);
-          place.kernel.store(each.kernel.load());
-          place.function.store(is);
-          ++larger->used;
-        }
-    tables_.push_back(std::move(larger));
-    table_.store(tables_.back().get(), std::memory_order_release);
-  }
-  Slot& place = slot(*tables_.back(), function);
-  kept_.push_back(std::make_unique<const std::shared_ptr<FormedKernel>>(std::move(kernel)));
-  place.kernel.store(kept_.back().get(), std::memory_order_release);
-  if (place.function.load() == nullptr) {
-    ++tables_.back()->used;
-    place.function.store(function, std::memory_order_release);
-  }
-  functions_of_[module].push_back(function);
-  module_of_[function] = module;
-}
-
 // The lock is held. A handle of a context that is gone may have meant another kernel.
 void LoadedKernels::mean(void* function, std::shared_ptr<FormedKernel> kernel, void* module) {
   if (const auto known = module_of_.find(function); known != module_of_.end()) {
-    std::atomic<const std::shared_ptr<FormedKernel>*>& its = slot(*tables_.back(), function).kernel;
-    const auto* const before = its.load();
-    if (known->second == module && before != nullptr && *before == kernel) return;
-    its.store(nullptr);
+    if (known->second == module && kernels_.find(function) == kernel) return;
+    kernels_.remove(function);
     std::erase(functions_of_[known->second], function);
     module_of_.erase(known);
   }
-  if (kernel != nullptr) put(function, std::move(kernel), module);
+  if (kernel == nullptr) return;
+  kernels_.put(function, std::move(kernel));
+  functions_of_[module].push_back(function);
+  module_of_[function] = module;
 }
 
 void LoadedKernels::found(void* module, const char* name, void* function) {
@@ -185,14 +149,6 @@ void LoadedKernels::is_the_same(void* kernel, void* function) {
   const auto module = module_of_.find(kernel);
   const bool has_forms = its != nullptr && module != module_of_.end();
   mean(function, has_forms ? std::move(its) : nullptr, has_forms ? module->second : nullptr);
-}
-
-std::shared_ptr<FormedKernel> LoadedKernels::kernel(void* function) const {
-  Table* const table = table_.load(std::memory_order_acquire);
-  if (table == nullptr) return nullptr;
-  const Slot& place = slot(*table, function);
-  const auto* const kernel = place.kernel.load(std::memory_order_acquire);
-  return kernel == nullptr || place.function.load(std::memory_order_acquire) != function ? nullptr : *kernel;
 }
 
 }  // namespace gangway::intercept

@@ -13,6 +13,7 @@
 #include <tuple>
 #include <vector>
 
+#include "hw/intercept/forms/handle_table.hpp"
 #include "hw/intercept/forms/image_lookup.hpp"
 #include "hw/intercept/forms/kernel_times.hpp"
 #include "hw/intercept/forms/sliced_shapes.hpp"
@@ -89,21 +90,9 @@ class LoadedKernels {
   void is_the_same(void* kernel, void* function);
   // The kernel of a CUfunction or CUkernel; null: it has no form. Called at each launch by any thread; takes
   // no lock.
-  std::shared_ptr<FormedKernel> kernel(void* function) const;
+  std::shared_ptr<FormedKernel> kernel(void* function) const { return kernels_.find(function); }
 
  private:
-  // Handles that the program has, in an open hash table that only grows.
-  struct Slot {
-    std::atomic<void*> function{nullptr};
-    std::atomic<const std::shared_ptr<FormedKernel>*> kernel{nullptr};
-  };
-  struct Table {
-    explicit Table(std::size_t size) : slots(size) {}
-    std::vector<Slot> slots;
-    std::size_t used = 0;
-  };
-  Slot& slot(Table& table, void* function) const;
-  void put(void* function, std::shared_ptr<FormedKernel> kernel, void* module);
   void mean(void* function, std::shared_ptr<FormedKernel> kernel, void* module);
   void forget(void* handle);
 
@@ -111,9 +100,7 @@ class LoadedKernels {
   std::map<void*, std::shared_ptr<FormedModule>> modules_;
   std::map<void*, std::vector<void*>> functions_of_;
   std::map<void*, void*> module_of_;
-  std::vector<std::unique_ptr<Table>> tables_;  // the last is in use; threads may still read others
-  std::vector<std::unique_ptr<const std::shared_ptr<FormedKernel>>> kept_;
-  std::atomic<Table*> table_{nullptr};
+  HandleTable<FormedKernel> kernels_;
 };
 
 }  // namespace gangway::intercept
