@@ -22,7 +22,7 @@ struct alignas(64) Signals {
   std::uint32_t started;     // the newest launch with a running block
   std::uint32_t gone;        // the newest launch whose last block has ended; written last
   std::uint32_t done;        // block-tasks of the kernel done by that launch's end
-  unsigned long long begun;  // %globaltimer at its first block's start, in ns
+  unsigned long long begun;  // %globaltimer at its first claim (originals: its first block's start), in ns
   unsigned long long ended;  // %globaltimer at its last block's end, in ns
   // Written by the host, polled by blocks of the forms `host` and `proxy`: the launch that must leave.
   alignas(64) std::uint32_t leaving;
@@ -81,34 +81,34 @@ __device__ __forceinline__ T get(const T& where) {
 }
 
 // Takes an index and reads the flag with one atomic addition. The block that takes the first index
-// announces the start.
-__device__ __forceinline__ std::uint32_t claim(const Stay& stay, unsigned long long begun) {
+// announces the start. Only it reads the GPU's timer, which takes microseconds if all blocks do.
+__device__ __forceinline__ std::uint32_t claim(const Stay& stay) {
   const Claim claim = claim_of(atomicAdd(&stay.words->control, 1ull), stay.task);
   if (!claim.run) return kLeave;
   if (claim.index == stay.task.first) {
-    put(stay.words->begun, begun);
+    put(stay.words->begun, clock_ns());
     put(stay.signals->started, stay.task.launch);
   }
   return claim.index;
 }
 
 // A polling form's part of persistent(): takes the block's next block-task, or kLeave. One thread of the
-// block has one.
+// block uses it, from reset() on.
 template <PollingForm kPolling>
 struct Polling;
 
 template <>
 struct Polling<PollingForm::claim> {
-  __device__ __forceinline__ std::uint32_t next(const Stay& stay, unsigned long long begun) {
-    return claim(stay, begun);
-  }
+  __device__ __forceinline__ void reset() {}
+  __device__ __forceinline__ std::uint32_t next(const Stay& stay) { return claim(stay); }
 };
 
 template <>
 struct Polling<PollingForm::host> {
-  __device__ __forceinline__ std::uint32_t next(const Stay& stay, unsigned long long begun) {
+  __device__ __forceinline__ void reset() {}
+  __device__ __forceinline__ std::uint32_t next(const Stay& stay) {
     if (get(stay.signals->leaving) == stay.task.launch) return kLeave;
-    return claim(stay, begun);
+    return claim(stay);
   }
 };
 
@@ -116,7 +116,11 @@ struct Polling<PollingForm::host> {
 // intervals.
 template <>
 struct Polling<PollingForm::proxy> {
-  __device__ __forceinline__ std::uint32_t next(const Stay& stay, unsigned long long begun) {
+  __device__ __forceinline__ void reset() {
+    from = 0;
+    left = kFirst;
+  }
+  __device__ __forceinline__ std::uint32_t next(const Stay& stay) {
     if (from != 0) {
       atomicAdd(&stay.words->samples, sample_of(clock_ns() - from));
       from = 0;
@@ -130,15 +134,15 @@ struct Polling<PollingForm::proxy> {
     } else {
       --left;
     }
-    const std::uint32_t index = claim(stay, begun);
+    const std::uint32_t index = claim(stay);
     if (first && stay.look_interval > 0) from = clock_ns();
     return index;
   }
 
  private:
   static constexpr std::uint32_t kFirst = 0xFFFFFFFF;
-  unsigned long long from = 0;  // begin of the block's first block-task, until it is sampled
-  std::uint32_t left = kFirst;  // block-tasks before the next look
+  unsigned long long from;  // begin of the block's first block-task, until it is sampled
+  std::uint32_t left;       // block-tasks before the next look
 };
 
 // The proxy block's work: copies the order to leave into device memory, until that is done or all block-tasks
@@ -155,7 +159,7 @@ __device__ __forceinline__ void stand_in(const Stay& stay) {
 // Called by one thread of each block when the block's work is done. The last block's call reports to the host
 // and resets the words for the next launch.
 template <PollingForm kPolling>
-__device__ __forceinline__ void leave(const Stay& stay, unsigned long long begun) {
+__device__ __forceinline__ void leave(const Stay& stay) {
   __threadfence();  // the block's outputs become visible before it counts as gone
   if (atomicAdd(&stay.words->exits, 1u) + 1 != stay.task.blocks) return;
   __threadfence();
@@ -166,8 +170,9 @@ __device__ __forceinline__ void leave(const Stay& stay, unsigned long long begun
   if constexpr (kPolling == PollingForm::proxy) put(stay.words->samples, TaskSamples{0});
   put(stay.words->done, done);
   Signals& signals = *stay.signals;
-  put(signals.begun, done == stay.task.first ? begun : get(stay.words->begun));
-  put(signals.ended, clock_ns());
+  const unsigned long long now = clock_ns();
+  put(signals.begun, done == stay.task.first ? now : get(stay.words->begun));
+  put(signals.ended, now);
   put(signals.done, done);
   put(signals.started, stay.task.launch);  // for a launch that was evicted before its first claim
   __threadfence_system();
@@ -176,9 +181,19 @@ __device__ __forceinline__ void leave(const Stay& stay, unsigned long long begun
 
 __device__ __forceinline__ uint3 place(std::uint32_t index, const dim3& grid) {
   if (grid.y == 1 && grid.z == 1) return make_uint3(index, 0, 0);
-  const std::uint32_t row = index / grid.x;
-  return make_uint3(index % grid.x, row % grid.y, row / grid.y);
+  const std::uint32_t row = index / grid.x, x = index - row * grid.x;
+  if (grid.z == 1) return make_uint3(x, row, 0);
+  const std::uint32_t z = row / grid.y;
+  return make_uint3(x, row - z * grid.y, z);
 }
+
+// What a block keeps between its block-tasks, in shared memory: the body needs the registers, and persistent
+// blocks must fit where original ones do.
+template <PollingForm kPolling>
+struct BlockState {
+  std::uint32_t next[2];
+  Polling<kPolling> polling;
+};
 
 // Records a block-task of an observed launch, which began at `from`. Called by one thread behind a barrier.
 __device__ __forceinline__ void note(const Stay& stay, std::uint32_t index, unsigned long long from) {
@@ -238,34 +253,33 @@ static __global__ void original_ended(const Stay stay) {
 //   body's shared memory, and the leader's fence in leave() covers all threads' writes.
 template <auto kBody, int kMostThreads, int kLeastBlocks, PollingForm kPolling, bool kObserve, typename... A>
 __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) persistent(const Stay stay, A... arguments) {
-  __shared__ std::uint32_t next[2];
-  const bool leader = device::is_leader();
-  unsigned long long begun = 0;
-  if (leader) begun = device::clock_ns();
-  if constexpr (kPolling == PollingForm::proxy) {
-    if (blockIdx.x == 0) {
-      if (!leader) return;
-      device::stand_in(stay);
-      return device::leave<kPolling>(stay, begun);
-    }
+  __shared__ device::BlockState<kPolling> block;
+  if (device::is_leader()) {
+    if constexpr (kPolling == PollingForm::proxy)
+      if (blockIdx.x == 0) {
+        device::stand_in(stay);
+        return device::leave<kPolling>(stay);
+      }
+    block.polling.reset();
+    block.next[0] = block.polling.next(stay);
+  } else if constexpr (kPolling == PollingForm::proxy) {
+    if (blockIdx.x == 0) return;
   }
-  device::Polling<kPolling> polling;
-  if (leader) next[0] = polling.next(stay, begun);
   __syncthreads();
   for (unsigned turn = 0;; turn ^= 1) {
-    const std::uint32_t index = next[turn];
+    const std::uint32_t index = block.next[turn];
     if (index == device::kLeave) break;
     [[maybe_unused]] unsigned long long from = 0;
     if constexpr (kObserve) from = device::clock_ns();
     kBody(device::place(index, stay.grid), stay.grid, arguments...);
     if constexpr (kObserve) {
       __syncthreads();
-      if (leader) device::note(stay, index, from);
+      if (device::is_leader()) device::note(stay, index, from);
     }
-    if (leader) next[turn ^ 1] = polling.next(stay, begun);
+    if (device::is_leader()) block.next[turn ^ 1] = block.polling.next(stay);
     __syncthreads();
   }
-  if (leader) device::leave<kPolling>(stay, begun);
+  if (device::is_leader()) device::leave<kPolling>(stay);
 }
 
 #endif  // __CUDACC__

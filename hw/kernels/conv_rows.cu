@@ -12,22 +12,32 @@ constexpr int kTileColumns = 128, kTileRows = kImageThreadsY;
 
 GANGWAY_KERNEL(convolve_rows, const float* __restrict__ in, float* __restrict__ out, int width, int height,
                int rows) {
-  __shared__ float window[kTileRows][kTileColumns + 2 * kFilterRadius];
+  constexpr int kWindowColumns = kTileColumns + 2 * kFilterRadius;
+  constexpr int kParts = (kWindowColumns + kImageThreadsX - 1) / kImageThreadsX;
+  __shared__ float window[kTileRows][kWindowColumns];
   const Image<float> image{in, width, height};
   const int left = static_cast<int>(blockIdx.x) * kTileColumns, top = static_cast<int>(blockIdx.y) * rows;
-  const int bottom = min(top + rows, height), r = static_cast<int>(threadIdx.y);
+  const int bottom = min(top + rows, height), r = static_cast<int>(threadIdx.y),
+            c = static_cast<int>(threadIdx.x);
   for (int tile = top; tile < bottom; tile += kTileRows) {
-    load_window(window, left - kFilterRadius, tile,
-                [&](int x, int y) { return image.has(x, y) ? image.at(x, y) : 0.0f; });
+    // All reads come first, so that a thread waits for memory once.
+    float pixels[kParts];
+#pragma unroll
+    for (int part = 0; part < kParts; ++part) {
+      const int at = part * kImageThreadsX + c, x = left - kFilterRadius + at, y = tile + r;
+      pixels[part] = at < kWindowColumns && image.has(x, y) ? image.at(x, y) : 0.0f;
+    }
+#pragma unroll
+    for (int part = 0; part < kParts; ++part)
+      if (const int at = part * kImageThreadsX + c; at < kWindowColumns) window[r][at] = pixels[part];
     __syncthreads();
 #pragma unroll
     for (int part = 0; part < kTileColumns; part += kImageThreadsX) {
-      const int c = part + static_cast<int>(threadIdx.x);
       float sum = 0;
 #pragma unroll
-      for (int tap = 0; tap < kFilterTaps; ++tap) sum += filter_weight(tap) * window[r][c + tap];
-      if (left + c < width && tile + r < bottom)
-        out[static_cast<std::size_t>(tile + r) * width + left + c] = sum;
+      for (int tap = 0; tap < kFilterTaps; ++tap) sum += filter_weight(tap) * window[r][part + c + tap];
+      if (left + part + c < width && tile + r < bottom)
+        out[static_cast<std::size_t>(tile + r) * width + left + part + c] = sum;
     }
     __syncthreads();
   }
