@@ -64,8 +64,8 @@ bool starves(const GroupComparison& group) {
 }
 
 std::string shown(const GroupComparison& group, const Compared& metric) {
-  return metric_of(Level::point, metric.metric).ranked && starves(group) ? "starved"
-                                                                         : percent(metric.relative_error());
+  if (metric_of(Level::point, metric.metric).ranked && starves(group)) return "starved";
+  return metric.bound() ? "bound" : percent(metric.relative_error());
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -140,7 +140,7 @@ void print_all_clients(const Comparison& comparison) {
   std::size_t bounds = 0;
   for (const ClientComparison& client : comparison.clients) {
     const Compared& response = client.metric("response_ns_mean");
-    if (response.bound)
+    if (response.bound())
       ++bounds;
     else if (const auto error = response.relative_error())
       errors.push_back(std::abs(*error));

@@ -113,8 +113,7 @@ class PythonOwnership : public OwnershipPolicy {
             fmt::format("choose() returned {}, of {} jobs that wait", index, candidates().size()));
       if (quantum && *quantum <= 0)
         throw ForeignError(fmt::format("choose() returned a quantum of {} ns", *quantum));
-      quantum_ = quantum ? std::optional(Duration{*quantum}) : std::nullopt;
-      return {static_cast<std::size_t>(index), quantum_};
+      return {static_cast<std::size_t>(index), quantum ? std::optional(Duration{*quantum}) : std::nullopt};
     } catch (const nb::python_error& error) {
       rethrow(error);
     }
@@ -128,10 +127,6 @@ class PythonOwnership : public OwnershipPolicy {
     if (nb::try_cast(answer, both)) return both;
     throw ForeignError("choose() returned " + nb::cast<std::string>(nb::repr(answer)) +
                        ", expected an index into the jobs that wait, or (index, quantum in ns)");
-  }
-
-  Duration renewed_quantum(Time now, const View& view, const Owner& owner) override {
-    return quantum_ ? *quantum_ : OwnershipPolicy::renewed_quantum(now, view, owner);
   }
 
   bool yields(const Owner&) const override { return !(*urgency_).is_none(); }
@@ -154,7 +149,6 @@ class PythonOwnership : public OwnershipPolicy {
   }
 
   Held choose_, urgency_;
-  std::optional<Duration> quantum_;
   mutable Epoch epoch_;
 };
 

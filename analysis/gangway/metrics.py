@@ -24,6 +24,7 @@ class Metric:
     interval: bool  # whether a column NAME_ci95 has the half-width of its interval
     always: bool    # whether every result has it
     if_understated: str  # what the real value is where unfinished jobs raise a client's mean: at least, at most, rough; empty: exact
+    if_unfinished: str   # the same where any job is unfinished
     ranked: bool    # policies are ranked by it
     compared: bool  # `gangway compare` shows the error of a prediction
     tested: bool    # ... and whether two simulations differ in it

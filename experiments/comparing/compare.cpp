@@ -130,7 +130,8 @@ std::optional<double> largest_error(const Comparison& comparison, const std::str
   std::optional<double> largest;
   for (const GroupComparison& group : comparison.groups) {
     const Compared& values = group.metric(metric);
-    if (!group.starved.equal() || values.predicted.has_value() != values.measured.has_value())
+    if (!group.starved.equal() || values.predicted.has_value() != values.measured.has_value() ||
+        values.bound())
       return kInfinite;
     if (const auto error = values.relative_error()) largest = std::max(largest.value_or(0), std::abs(*error));
   }
@@ -149,7 +150,7 @@ const Compared& GroupComparison::metric(const std::string& name) const { return 
 const Compared& ClientComparison::metric(const std::string& name) const { return named(metrics, name); }
 
 std::optional<double> Compared::relative_error() const {
-  if (!predicted || !measured) return std::nullopt;
+  if (!predicted || !measured || bound()) return std::nullopt;
   return gangway::relative_error(*predicted, *measured);
 }
 
@@ -204,8 +205,9 @@ std::optional<double> value_of(const Comparison& comparison, const std::string& 
                                              [](const RankingComparison& r) { return !r.equal(); }));
   }
   if (!of_jobs) return largest_error(comparison, metric);
-  if (comparison.ntt.jobs == 0) return std::nullopt;
-  return metric == "ntt_p50" ? comparison.ntt.p50 : comparison.ntt.p90;
+  const Unfinished& unfinished = comparison.unfinished;
+  if (comparison.ntt.jobs + unfinished.predicted + unfinished.measured == 0) return std::nullopt;
+  return metric == "ntt_p50" ? comparison.ntt.limit_p50 : comparison.ntt.limit_p90;
 }
 
 }  // namespace gangway

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/metrics/metric.hpp"
+
 namespace gangway {
 
 // Relative error of a prediction, as defined above.
@@ -22,15 +24,18 @@ double relative_error(double predicted, double measured);
 struct Compared {
   std::string metric;
   std::optional<double> predicted, measured;
-  bool bound = false;  // unfinished jobs make one of them a bound
-  std::optional<double> relative_error() const;
+  Certainty predicted_is = Certainty::exact, measured_is = Certainty::exact;  // as jobs are unfinished
+  bool bound() const { return predicted_is != Certainty::exact || measured_is != Certainty::exact; }
+  std::optional<double> relative_error() const;  // none of a bound
 };
 
 // Relative errors of the NTT of jobs finished in both folders.
+// `limit_p50` and `limit_p90` count a job that finished in one only as infinitely far off.
 struct JobErrors {
   std::size_t jobs = 0;                        // 0: the values below are invalid
   double p50 = 0, p90 = 0, mean = 0, max = 0;  // of the absolute values
   double bias = 0, bias_p50 = 0;               // mean and median with sign
+  double limit_p50 = 0, limit_p90 = 0;         // valid if jobs finished in either folder
 };
 
 // Jobs of both folders that did not finish in both.
@@ -72,7 +77,7 @@ struct RankingComparison {
   std::vector<std::string> predicted, measured;  // policies, best first
   // Policies that starve a client or failed; they rank last and tie.
   std::vector<std::string> starved_predicted, starved_measured, failed_predicted, failed_measured;
-  // Pairs more than 5% apart in both folders, in opposite order.
+  // Pairs more than 5% apart in both folders, in opposite order, whatever bounds leave open.
   std::vector<std::pair<std::string, std::string>> swapped;
   bool equal() const { return swapped.empty(); }
 };

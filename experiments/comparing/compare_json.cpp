@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/comparing/compare.hpp"
+#include "experiments/results/bounded_value.hpp"
 
 namespace gangway {
 namespace {
@@ -14,9 +15,12 @@ Json number(const std::optional<double>& value) {
 }
 
 Json to_json(const Compared& c) {
-  return {{"predicted", number(c.predicted)},
-          {"measured", number(c.measured)},
-          {"relative_error", number(c.relative_error())}};
+  Json json{{"predicted", number(c.predicted)},
+            {"measured", number(c.measured)},
+            {"relative_error", number(c.relative_error())}};
+  if (c.predicted_is != Certainty::exact) json["predicted_is"] = name_of(c.predicted_is);
+  if (c.measured_is != Certainty::exact) json["measured_is"] = name_of(c.measured_is);
+  return json;
 }
 
 Json to_json(const JobErrors& e) {

@@ -14,6 +14,7 @@ struct Value {
   std::string policy;
   std::optional<double> value;  // none: it ranks behind all others
   bool starves = false;
+  Certainty is = Certainty::exact;
 };
 
 // Whether a policy has a rank in either folder.
@@ -22,10 +23,17 @@ bool known(const GroupComparison& group, const Compared& metric) {
          !group.starved.measured.empty();
 }
 
-// -1: a is better, 1: worse, 0: they tie.
+// Whether bounds leave no doubt that the first is less.
+bool surely_less(const Value& less, const Value& more) {
+  return (less.is == Certainty::exact || less.is == Certainty::at_most) &&
+         (more.is == Certainty::exact || more.is == Certainty::at_least);
+}
+
+// -1: a is better, 1: worse, 0: they tie, or nobody knows.
 int order(const Value& a, const Value& b, bool larger_is_better) {
   if (!a.value || !b.value) return static_cast<int>(!a.value) - static_cast<int>(!b.value);
   const int rank = ranking(*a.value, *b.value);
+  if (rank != 0 && !(rank < 0 ? surely_less(a, b) : surely_less(b, a))) return 0;
   return larger_is_better ? -rank : rank;
 }
 
@@ -84,8 +92,10 @@ std::vector<RankingComparison> rankings_of(const std::vector<GroupComparison>& a
       for (const GroupComparison* group : groups) {
         const Compared& values = group->metric(metric->name);
         if (!known(*group, values)) continue;
-        predicted.push_back({group->policy, values.predicted, !group->starved.predicted.empty()});
-        measured.push_back({group->policy, values.measured, !group->starved.measured.empty()});
+        predicted.push_back(
+            {group->policy, values.predicted, !group->starved.predicted.empty(), values.predicted_is});
+        measured.push_back(
+            {group->policy, values.measured, !group->starved.measured.empty(), values.measured_is});
       }
       if (predicted.size() > 1) rankings.push_back(rank(point, *metric, predicted, measured));
     }

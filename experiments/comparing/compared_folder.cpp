@@ -30,10 +30,10 @@ class ComparedColumns {
   std::vector<Compared> row(const Table& table) const {
     std::vector<Compared> row;
     for (const auto& value : values_.row(table)) {
-      Compared& compared = row.emplace_back(Compared{names_[row.size()], {}, {}, false});
+      Compared& compared = row.emplace_back(Compared{names_[row.size()], {}, {}});
       if (!value) continue;
       compared.predicted = value->value;
-      compared.bound = value->certainty() != Certainty::exact;
+      compared.predicted_is = value->certainty();
     }
     return row;
   }
@@ -101,7 +101,7 @@ std::vector<Compared> both_sides(const std::vector<Compared>& predicted,
   std::vector<Compared> both = predicted;
   for (std::size_t m = 0; m < both.size(); ++m) {
     both[m].measured = measured[m].predicted;
-    both[m].bound = both[m].bound || measured[m].bound;
+    both[m].measured_is = measured[m].predicted_is;
   }
   return both;
 }

@@ -75,14 +75,27 @@ class JobReader {
   std::array<std::size_t, kColumns.size()> at_{};
 };
 
-JobErrors spread(const std::vector<double>& errors) {
+// The share of the errors that is at most the result, nearest rank, where `endless` more are infinite.
+double rank_among(const std::vector<double>& absolute, std::size_t endless, double share) {
+  const auto all = static_cast<double>(absolute.size() + endless),
+             finite = static_cast<double>(absolute.size());
+  const double rank = std::max(1.0, std::ceil(share * all));
+  if (rank > finite) return std::numeric_limits<double>::infinity();
+  return nearest_rank(absolute, rank / finite);
+}
+
+// Beside jobs that finished in one folder only.
+JobErrors spread(const std::vector<double>& errors, const Unfinished& unfinished) {
   JobErrors out;
   out.jobs = errors.size();
-  if (errors.empty()) return out;
-  const auto count = static_cast<double>(errors.size());
   std::vector<double> absolute;
   absolute.reserve(errors.size());
   for (double e : errors) absolute.push_back(std::abs(e));
+  const std::size_t endless = unfinished.predicted + unfinished.measured;
+  out.limit_p50 = rank_among(absolute, endless, 0.5);
+  out.limit_p90 = rank_among(absolute, endless, 0.9);
+  if (errors.empty()) return out;
+  const auto count = static_cast<double>(errors.size());
   out.p50 = nearest_rank(absolute, 0.5);
   out.p90 = nearest_rank(absolute, 0.9);
   out.max = nearest_rank(absolute, 1);
@@ -127,12 +140,12 @@ class JobMatcher {
     for (GroupComparison& group : out_.groups) {
       const auto found = groups_.find({group.point, group.policy});
       if (found == groups_.end()) continue;
-      group.ntt = spread(found->second.errors);
       group.unfinished = found->second.unfinished;
+      group.ntt = spread(found->second.errors, group.unfinished);
       add(group.unfinished);
       all_.insert(all_.end(), found->second.errors.begin(), found->second.errors.end());
     }
-    out_.ntt = spread(all_);
+    out_.ntt = spread(all_, out_.unfinished);
   }
 
  private:

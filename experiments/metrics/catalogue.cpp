@@ -146,6 +146,7 @@ Json metrics_json() {
       item["interval"] = interval;
       item["always"] = always;
       item["if_understated"] = name_of(metric->if_understated);
+      item["if_unfinished"] = name_of(metric->if_unfinished);
       item["ranked"] = metric->ranked;
       item["compared"] = metric->compared;
       item["tested"] = metric->tested;

@@ -37,6 +37,7 @@ struct Metric {
   bool tested = false;                          // ... and tests it by default in comparisons of simulations
   bool ranked = false;                          // policies are ranked by it; no value if a client starves
   Certainty if_understated = Certainty::exact;  // what it is where a client is understated (ClientAverages)
+  Certainty if_unfinished = Certainty::exact;   // what it is where any job is unfinished
 
   bool is_number() const { return unit != MetricUnit::text; }
   const std::string& short_label() const { return heading.empty() ? label : heading; }

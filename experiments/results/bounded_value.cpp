@@ -10,6 +10,7 @@
 namespace gangway {
 namespace {
 
+constexpr const char* kUnfinished = "unfinished";
 constexpr double kUnknownEnd = std::numeric_limits<double>::infinity();
 
 bool lists(const Row& row, const char* cell_of, const std::string& column) {
@@ -53,14 +54,18 @@ std::optional<BoundedValue> bounded_value(const Row& row, Level level, const std
   }
   if (lists(row, "upper_bounds", column)) return BoundedValue::with(*value, Certainty::at_most);
   const Metric* const metric = find_metric(level, column);
-  if (metric == nullptr || cell(row, "understated").empty()) return BoundedValue::exact(*value);
-  return BoundedValue::with(*value, metric->if_understated);
+  if (metric == nullptr) return BoundedValue::exact(*value);
+  if (metric->if_unfinished != Certainty::exact && cell(row, kUnfinished).number().value_or(0) > 0)
+    return BoundedValue::with(*value, metric->if_unfinished);
+  return cell(row, "understated").empty() ? BoundedValue::exact(*value)
+                                          : BoundedValue::with(*value, metric->if_understated);
 }
 
 BoundedColumns::BoundedColumns(const Table& table, Level level, std::vector<std::size_t> columns)
     : level_(level), columns_(std::move(columns)), numbers_(columns_) {
   for (const std::size_t column : columns_)
     if (const auto most = table.column_if_any(table.columns()[column] + "_most")) numbers_.push_back(*most);
+  if (const auto column = table.column_if_any(kUnfinished)) numbers_.push_back(*column);
   for (const char* name :
        {"percentiles", "lower_bounds", "upper_bounds", "understated"})  // older programs write fewer
     if (const auto column = table.column_if_any(name)) texts_.push_back(*column);

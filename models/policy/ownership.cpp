@@ -16,7 +16,7 @@ Parameter OwnershipPolicy::linger_parameter() {
 
 std::optional<BlockCount> OwnershipPolicy::slice(const JobFacts&) const { return std::nullopt; }
 bool OwnershipPolicy::keeps(Time, const View&, const Owner&, DeviceId) { return false; }
-Duration OwnershipPolicy::renewed_quantum(Time, const View&, const Owner&) { return {}; }
+Duration OwnershipPolicy::renewed_quantum(Time, const View&, const Owner& owner) { return *owner.quantum; }
 void OwnershipPolicy::prepare(std::size_t) {}
 void OwnershipPolicy::consider(const View&) {}
 bool OwnershipPolicy::yields(const Owner&) const { return false; }
@@ -137,7 +137,8 @@ void OwnershipPolicy::take_free(Time now, const View& view, Orders& orders) {
     gpu.owner->waiting = waiting_[chosen];
     gpu.owner->waiting.waited += now - waiting_[chosen].since;
     waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    gpu.quantum = choice.quantum;
+    gpu.owner->quantum = choice.quantum;
+    gpu.begins_quantum = choice.quantum.has_value();
     gpu.chosen_now = true;
     gpu.expired = gpu.lingered = false;
     launch(gpu, view, orders);

@@ -49,6 +49,7 @@ class OwnershipPolicy : public Policy {
     std::optional<Time> started;     // the launch
     std::optional<Time> turn_began;  // start of its first launch since it was chosen: quanta count from here
     bool evicting = false;
+    std::optional<Duration> quantum;        // as chosen; none: until it completes
     bool displaced = false;                 // by a more urgent waiting job
     bool lingers = false;                   // between two kernels
     std::optional<std::uint64_t> returned;  // it has come back: the place it would have in waiting()
@@ -69,7 +70,7 @@ class OwnershipPolicy : public Policy {
   virtual std::optional<BlockCount> slice(const JobFacts& job) const;
   // After an expired quantum: whether the owner gets another one although a waiting job may use its GPU.
   virtual bool keeps(Time now, const View& view, const Owner& owner, DeviceId gpu);
-  // The next quantum if nobody waits, or if the owner keeps its GPU.
+  // The next quantum if nobody waits, or if the owner keeps its GPU. By default as long as the first.
   virtual Duration renewed_quantum(Time now, const View& view, const Owner& owner);
   // A run begins: allocates what the policy keeps per client, so that nothing is allocated while time counts.
   virtual void prepare(std::size_t clients);
@@ -112,8 +113,8 @@ class OwnershipPolicy : public Policy {
   struct Gpu {
     DeviceId id;
     std::optional<Owner> owner;
-    std::optional<Duration> quantum;  // of the owner, until its timer is set
-    TimerId timer;                    // 0: none
+    bool begins_quantum = false;  // the owner's first, once its kernel has started
+    TimerId timer;                // 0: none
     bool expired = false;
     TimerId linger_timer;  // likewise
     bool lingered = false;
@@ -142,6 +143,7 @@ class OwnershipPolicy : public Policy {
   bool ends_turn(const Gpu& gpu, Time now, const View& view);
   void vacate(Gpu& gpu, Time now, Orders& orders);
   void release(Gpu& gpu, Orders& orders);
+  void end_quantum(Gpu& gpu, Time from, Duration quantum, Orders& orders);
 
   Duration linger_;
   std::vector<Gpu> gpus_;  // by number

@@ -90,13 +90,18 @@ void OwnershipPolicy::watch(Gpu& gpu, Time now, const View& view, Orders& orders
   const Owner& owner = *gpu.owner;
   if (owner.evicting) return;
   if (owner.lingers) return wait_for_owner(gpu, now, view, orders);
-  if (owner.started && gpu.quantum) {
-    gpu.timer = orders.wake_at(*owner.started + *gpu.quantum);
-    gpu.quantum.reset();
+  if (owner.started && gpu.begins_quantum) {
+    end_quantum(gpu, *owner.started, *owner.quantum, orders);
+    gpu.begins_quantum = false;
   } else if (gpu.expired) {
     if (ends_turn(gpu, now, view)) return vacate(gpu, now, orders);
-    gpu.timer = orders.wake_at(now + renewed_quantum(now, view, owner));
+    end_quantum(gpu, now, renewed_quantum(now, view, owner), orders);
   }
+}
+
+// One that would end after all time does not end.
+void OwnershipPolicy::end_quantum(Gpu& gpu, Time from, Duration quantum, Orders& orders) {
+  gpu.timer = quantum < Time::max() - from ? orders.wake_at(from + quantum) : TimerId{};
 }
 
 // The owner's kernel completed, and the job has another one.
@@ -104,7 +109,7 @@ void OwnershipPolicy::wait_for_owner(Gpu& gpu, Time now, const View& view, Order
   Owner& owner = *gpu.owner;
   if (gpu.expired) {
     if (ends_turn(gpu, now, view)) return vacate(gpu, now, orders);
-    gpu.timer = orders.wake_at(now + renewed_quantum(now, view, owner));
+    end_quantum(gpu, now, renewed_quantum(now, view, owner), orders);
   }
   if (owner.returned) {
     if (gpu.linger_timer.value != 0 && !gpu.lingered) orders.cancel(gpu.linger_timer);

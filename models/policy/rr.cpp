@@ -12,7 +12,6 @@ class RoundRobin : public OwnershipPolicy {
 
  private:
   Choice choose(Time, const View&) override { return {0, quantum_}; }
-  Duration renewed_quantum(Time, const View&, const Owner&) override { return quantum_; }
 
   Duration quantum_;
 };

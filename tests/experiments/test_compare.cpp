@@ -116,6 +116,66 @@ TEST_CASE("jobs that did not finish in both are counted, not compared") {
   CHECK(got.unfinished.both == 1);
 }
 
+TEST_CASE("limits of jobs take those that finished in one folder only for infinitely far off") {
+  Folders folders;
+  const auto errors = [&](int without) {
+    std::string a, b;
+    for (int job = 0; job < 10; ++job) {
+      a += fmt::format("0,rr,0,0,A,{},{}\n", job, job < without ? "" : "1.1");
+      b += fmt::format("0,rr,0,0,A,{},1\n", job);
+    }
+    Folders::jobs(folders.a(), a);
+    Folders::jobs(folders.b(), b);
+    const Comparison got = folders.compare();
+    return std::pair(*value_of(got, "ntt_p50"), *value_of(got, "ntt_p90"));
+  };
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  CHECK(errors(0).second == Approx(0.1));
+  CHECK(errors(1).second == Approx(0.1));  // nine of ten
+  CHECK(errors(2).first == Approx(0.1));
+  CHECK(errors(2).second == kInfinite);
+  CHECK(errors(5).first == Approx(0.1));
+  CHECK(errors(6).first == kInfinite);
+  CHECK(errors(10).first == kInfinite);
+}
+
+TEST_CASE("bounds have no error, exceed every limit, and decide no order that they leave open") {
+  Folders folders;
+  const std::string header = kSummary.substr(0, kSummary.size() - 1) + ",unfinished,understated\n";
+  const auto row = [](const char* policy, double antt, double stp, const char* clients) {
+    return fmt::format("0,{},1 ms,{},1,{},100,1,1,1,{},{}\n", policy, antt, stp, *clients == 0 ? 0 : 3,
+                       clients);
+  };
+  write_file(folders.a() / "summary.csv", header + row("rr", 2, 2, "") + row("srt", 3, 3, "A"));
+  write_file(folders.b() / "summary.csv", header + row("rr", 3, 3, "") + row("srt", 2, 2, ""));
+  const Comparison got = folders.compare();
+  REQUIRE(got.groups.size() == 2);
+  const GroupComparison& srt = got.groups[1];
+  CHECK(srt.metric("antt").predicted_is == Certainty::at_least);
+  CHECK(srt.metric("antt").measured_is == Certainty::exact);
+  CHECK(srt.metric("makespan_ns").predicted_is == Certainty::at_least);
+  CHECK_FALSE(srt.metric("antt").relative_error().has_value());
+  CHECK(got.groups[0].metric("antt").relative_error() == Approx(-1.0 / 3));
+  CHECK(value_of(got, "antt") == std::numeric_limits<double>::infinity());
+  // Predicted, srt's ANTT is at least 3 and rr's 2, so the order is sure. STP is at most 3, so it is not.
+  CHECK(got.rankings.at(0).swapped.size() == 1);
+  CHECK(got.rankings.at(2).equal());
+  const auto json = to_json(got);
+  CHECK(json["groups"][1]["antt"]["predicted_is"] == "at least");
+  CHECK(json["groups"][1]["antt"]["relative_error"].is_null());
+  CHECK_FALSE(json["groups"][1]["antt"].contains("measured_is"));
+}
+
+TEST_CASE("a makespan is a lower bound if any job is unfinished, though no client is understated") {
+  Folders folders;
+  const std::string header = kSummary.substr(0, kSummary.size() - 1) + ",unfinished,understated\n";
+  write_file(folders.a() / "summary.csv", header + "0,rr,1 ms,2,1,3,90,1,1,1,1,\n");
+  write_file(folders.b() / "summary.csv", header + "0,rr,1 ms,2,1,3,100,1,1,1,0,\n");
+  const GroupComparison group = folders.compare().groups.at(0);
+  CHECK(group.metric("makespan_ns").bound());
+  CHECK(group.metric("antt").relative_error() == 0);
+}
+
 TEST_CASE("errors of a point's metrics, with zeros and values that are not there") {
   Folders folders;
   Folders::summary(folders.a(), "0,rr,1 ms,2,1,3,110,0,,0.5\n");

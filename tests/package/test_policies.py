@@ -44,6 +44,20 @@ class PythonPiv(gangway.OwnershipPolicy):
         return job.urgency
 
 
+class OwnQuanta(gangway.OwnershipPolicy):
+    """In order of waiting; the quantum in ms is the client's weight, and without an end if that is 1."""
+
+    def choose(self, now, waiting):
+        return 0 if waiting[0].weight == 1 else (0, round(waiting[0].weight * 1_000_000))
+
+
+class Endless(gangway.OwnershipPolicy):
+    """In order of waiting, for the longest time that there is."""
+
+    def choose(self, now, waiting):
+        return 0, 2 ** 63 - 1
+
+
 class PythonFcfs(gangway.Policy):
     """First come, first served: the whole contract by hand."""
 
@@ -114,6 +128,29 @@ class Equal(unittest.TestCase):
         self.assertEqual(set(jobs.outcome), {'finished'})
         order = jobs[(jobs.replication == 0) & (jobs.permutation == 0)].sort_values('start_ns')
         self.assertTrue((order.arrival_ns.diff().dropna() >= 0).all())
+
+
+class Quanta(unittest.TestCase):
+    """Two GPUs, at no cost: a and b take 20 ms from 0 on, c takes 1 ms from 2.5 ms on."""
+
+    def finishes(self, policy, weights):
+        clients = [{'name': name, 'arrive': arrive, 'weight': weight, 'kernels': [{'name': 'k', 'block_tasks': 1000, 'block': [256], 'time': time}]}
+                   for (name, arrive, time), weight in zip((('a', '0 ms', '20 ms'), ('b', '0 ms', '20 ms'), ('c', '2.5 ms', '1 ms')), weights)]
+        device = {'kind': 'device', 'version': 1, 'name': 'two', 'source': 'made up', 'gpus': 2, 'sms': 10,
+                  'sm': {'threads': 256, 'blocks': 1, 'registers': 65536, 'shared_memory': '96 KiB'}}
+        jobs = gangway.Experiment({'kind': 'experiment', 'version': 1, 'name': 'quanta', 'device': device, 'mechanism': 'ideal', 'policies': [policy],
+                                   'workload': {'kind': 'workload', 'version': 1, 'name': 'three', 'clients': clients}}).run().jobs
+        return {job.client: (job.finish_ns / 1e6, job.evictions) for job in jobs.itertuples()}
+
+    def test_each_owner_has_its_own_again(self):
+        # a's ends for the second time at 3 ms, with c waiting; b's would end at 10 ms.
+        self.assertEqual(self.finishes('own-quanta', (1.5, 10, 2)), {'a': (21, 1), 'b': (20, 0), 'c': (4, 0)})
+
+    def test_one_without_an_end_beside_one_that_has_one(self):
+        self.assertEqual(self.finishes('own-quanta', (2, 1, 2)), {'a': (21, 1), 'b': (20, 0), 'c': (5, 0)})
+
+    def test_one_that_ends_after_all_time(self):
+        self.assertEqual(self.finishes('endless', (1, 1, 1)), {'a': (20, 0), 'b': (20, 0), 'c': (21, 0)})
 
 
 class Wrong(unittest.TestCase):

@@ -43,6 +43,8 @@ class Summary:
             known = metric == 'p99_response_ns' and is_known(self.p99_ns, self.p99_most_ns)
             return 'at least' if self.percentiles == 'lower-bound' and not known else ''
         known = metrics.find(metric)
+        if known and known.if_unfinished and self.unfinished:
+            return known.if_unfinished
         return known.if_understated if known and self.understated and not self.starved else ''
 
 
