@@ -72,7 +72,7 @@ constexpr std::size_t kMostRows = 60;
 void print_results(const Experiment& experiment, const RunReport& report) {
   print_table(experiment, report);
   print_verdicts(report);
-  if (report.findings.warning) to_stderr("{}\n", *report.findings.warning);
+  for (const std::string& warning : report.findings.warnings) to_stderr("{}\n", warning);
   if (const std::string warning = report.account.scheduler.warning(); !warning.empty())
     to_stderr("{}\n", warning);
 }

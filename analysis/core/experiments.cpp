@@ -63,7 +63,7 @@ nb::dict dict_of(const RunReport& report) {
     failures.append(nb::make_tuple(failure.point, failure.policy, failure.text()));
   out["failures"] = failures;
   out["notes"] = nb::cast(report.notes);
-  out["warning"] = report.findings.warning ? nb::cast(*report.findings.warning) : nb::none();
+  out["warnings"] = report.findings.warnings;
   out["seconds"] = report.account.seconds;
   out["events"] = report.account.events;
   out["jobs"] = report.account.jobs;

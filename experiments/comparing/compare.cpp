@@ -61,6 +61,15 @@ void check_names(const Folder& a, const Folder& b) {
                      fmt::format("{} as in {}", quote(a.about.experiment), a.path.string()));
 }
 
+// Values of metrics that are defined in another way are others.
+void check_definitions(const Folder& a, const Folder& b) {
+  for (const auto& [key, in_a, in_b] : {std::tuple("sigma", &a.about.sigma, &b.about.sigma),
+                                        std::tuple("standalone", &a.about.standalone, &b.about.standalone)})
+    if (*in_a != *in_b)
+      throw InputError({(b.path / "manifest.json").string(), 0}, std::string("configuration.") + key,
+                       quote(*in_b), fmt::format("{} as in {}", quote(*in_a), a.path.string()));
+}
+
 // Points and policies with a result in `there` and none in `here`.
 void find_lacking(const Folder& here, const Folder& there, bool in_prediction,
                   std::vector<Lacking>& lacking) {
@@ -157,6 +166,7 @@ std::optional<double> Compared::relative_error() const {
 Comparison compare_folders(const fs::path& prediction, const fs::path& measurement) {
   const Folder a = read_folder(prediction), b = read_folder(measurement);
   check_names(a, b);
+  check_definitions(a, b);
   Comparison out;
   out.prediction = a.about;
   out.measurement = b.about;

@@ -100,7 +100,8 @@ struct Lacking {
 
 struct ComparedFolder {
   std::string path, experiment, world;
-  bool has_jobs = false;  // jobs.csv
+  bool has_jobs = false;                    // jobs.csv
+  std::string sigma = {}, standalone = {};  // how its metrics are defined
 };
 
 struct Comparison {

@@ -110,8 +110,9 @@ Folder read_folder(const std::filesystem::path& path) {
   const Manifest manifest = read_manifest(path);
   Folder folder;
   folder.path = path;
-  folder.about = {path.string(), manifest.experiment, manifest.key.world,
-                  manifest.has_jobs && std::filesystem::exists(path / "jobs.csv")};
+  folder.about = {path.string(),      manifest.experiment,
+                  manifest.key.world, manifest.has_jobs && std::filesystem::exists(path / "jobs.csv"),
+                  manifest.sigma,     manifest.standalone};
   read_summary(folder);
   read_clients(folder);
   return folder;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "experiments/results/equal_replications.hpp"
 #include "experiments/results/switching_warning.hpp"
 
 namespace gangway {
@@ -172,12 +173,14 @@ void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished,
   Tables tables(*experiment_, parts_.path(), parsed(*parts_.store().first()));
   const auto judged = judged_points(experiment_->published);
   SwitchingWarning switching;
+  EqualReplications equal;
   parts_.store().each([&](std::uint64_t group, const Part& part) {
     const GroupRows rows = part.error.empty() ? parsed(part) : GroupRows{};
     tables.add(part, rows);
     if (told != nullptr) tell(*told, part, rows);
     if (part.error.empty()) {
       switching.add(part.point, part.name, rows.summary);
+      equal.add(rows);
       scheduler.add(rows.summary);
       unfinished.add(part.point, part.name, rows);
     }
@@ -199,7 +202,8 @@ void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished,
           measured.put(part.point, part.name, client, name, bounded_value(row, level, name));
   });
   tables.put(parts_);
-  findings.warning = switching.text(*experiment_);
+  for (const auto& warning : {switching.text(*experiment_), equal.text()})
+    if (warning) findings.warnings.push_back(*warning);
 }
 
 Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {

@@ -27,9 +27,9 @@ struct ReportedRow {
 };
 
 struct Findings {
-  std::vector<Verdict> verdicts;       // on the published values
-  std::vector<ReportedRow> rows;       // the first rows of summary.csv
-  std::optional<std::string> warning;  // if launches take much of the time
+  std::vector<Verdict> verdicts;      // on the published values
+  std::vector<ReportedRow> rows;      // the first rows of summary.csv
+  std::vector<std::string> warnings;  // if launches take much of the time, or replications are equal
 };
 
 class ResultFolder {

@@ -193,6 +193,12 @@ std::optional<Manifest> read_manifest_file(const fs::path& file) {
     manifest.seed = seed->get<std::uint64_t>();
   if (const auto count = json.find("replications"); count != json.end() && count->is_number_unsigned())
     manifest.replications = count->get<std::uint32_t>();
+  if (const auto configuration = json.find("configuration");
+      configuration != json.end() && configuration->is_object())
+    for (const auto& [key, value] :
+         {std::pair{"sigma", &manifest.sigma}, {"standalone", &manifest.standalone}})
+      if (const auto given = configuration->find(key); given != configuration->end() && given->is_string())
+        *value = given->get<std::string>();
   return manifest;
 }
 

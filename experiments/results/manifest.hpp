@@ -49,7 +49,8 @@ struct Manifest {
   double events = 0;                 // of the runs played when it was written
   std::optional<std::uint64_t> seed = {};  // none if swept
   std::uint32_t replications = 1;
-  std::string version = {}, commit = {};  // of Gangway
+  std::string sigma = "population", standalone = "transformed";  // how metrics are defined
+  std::string version = {}, commit = {};                         // of Gangway
 };
 
 // How a run came about, for the manifest.

@@ -49,13 +49,43 @@ void put_everywhere(Node& root, const std::string& path, const Origin& origin, c
   }
 }
 
+bool contains(const Node& node, const Node* other) {
+  return &node == other || std::any_of(node.items.begin(), node.items.end(), [&](const Node& item) {
+    return contains(item, other);
+  }) || std::any_of(node.entries.begin(), node.entries.end(), [&](const Node::Entry& entry) {
+    return contains(entry.value, other);
+  });
+}
+
+// Puts values at their paths, one after another. None may undo what an earlier one said, under whatever name.
+class Puts {
+ public:
+  explicit Puts(Node& root) : root_(root) {}
+
+  void put(const std::string& path, const Origin& origin, const Node& value) {
+    Node trial = root_;
+    const Node& target = place(trial, path, origin);
+    for (const std::string& earlier : paths_)
+      if (contains(target, &place(trial, earlier, origin)))
+        throw InputError(origin, path, "a value that undoes the one for " + quote(earlier),
+                         "one value for each path, and for parts of it only behind it");
+    put_everywhere(root_, path, origin, value);
+    paths_.push_back(path);
+  }
+
+ private:
+  Node& root_;
+  std::vector<std::string> paths_;
+};
+
 // `set:` changes values inside the files that the experiment names.
 void apply_set(Node& root) {
   const Node* given = root.find("set");
   if (given == nullptr) return;
   const Node set = *given;  // changing the tree may move it
   if (set.kind != Node::Kind::mapping) Field(set, "set").fail("a mapping from paths to values");
-  for (const auto& [path, value] : set.entries) put_everywhere(root, path, value.origin(), value);
+  Puts puts(root);
+  for (const auto& [path, value] : set.entries) puts.put(path, value.origin(), value);
   std::erase_if(root.entries,
                 [](const Node::Entry& entry) { return entry.key == "set"; });  // done once and for all
 }
@@ -102,8 +132,9 @@ void resolve_references(Node& root, const std::vector<Override>& overrides, cons
     if (Node* node = root.find(key)) *node = resolve(Field(*node, key), what, folder);
   }
   apply_set(root);
+  Puts puts(root);
   for (const Override& change : overrides)
-    if (!comes_first(change.path)) put_everywhere(root, change.path, {change.option, 0}, value_of(change));
+    if (!comes_first(change.path)) puts.put(change.path, {change.option, 0}, value_of(change));
 }
 
 void read_permutations(const Field& field, Experiment& experiment) {

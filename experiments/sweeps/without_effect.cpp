@@ -17,6 +17,7 @@ struct Given {
 
 bool is_native(const Client& client) { return client.native; }
 bool is_recorded(const Client& client) { return client.recorded != nullptr; }
+bool is_program(const Client& client) { return is_recorded(client) || client.command != nullptr; }
 
 // What clients submit to under some policy of a point, besides that policy.
 struct Queues {
@@ -78,6 +79,18 @@ void note_jitter(const WorkloadSource& source, const Queues& queues, Notes& note
     notes.given("jitter of gap", "", "no kernel has one", std::any_of(clients.begin(), clients.end(), waits));
 }
 
+void note_grants(const Point& point, Notes& notes) {
+  const auto& clients = point.workload->sample().clients;
+  const bool programs = std::any_of(clients.begin(), clients.end(), is_program);
+  for (const Contender& policy : point.policies) {
+    const Granting& grant = policy.granting;
+    for (const auto& [key, given] : {std::pair{"in_flight", grant.in_flight > 0},
+                                     {"overlap", grant.overlap},
+                                     {"forms", grant.forms.value_or(TakeForms::none) != TakeForms::none}})
+      if (given) notes.given(std::string("key grant.") + key, "", "no client is a program", programs);
+  }
+}
+
 void note_client(const Client& client, const Queues& queues, Notes& notes) {
   const auto some = [&](const auto& has) {
     return std::any_of(client.kernels.begin(), client.kernels.end(), has);
@@ -124,6 +137,7 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
     const Workload& workload = point.workload->sample();
     if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded)) return;  // told of these
     const Queues queues(point);
+    note_grants(point, notes);
     note_jitter(*point.workload, queues, notes);
     for (const Client& client : workload.clients) note_client(client, queues, notes);
   });

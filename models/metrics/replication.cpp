@@ -158,7 +158,9 @@ ReplicationMetrics ReplicationMeter::metrics() const {
     waited += counted;
   }
   m.antt = mean(ntts);
-  m.dntt = deviation(ntts, sample_sigma_);
+  // A sample of one has no deviation.
+  m.dntt = sample_sigma_ && ntts.size() < 2 ? std::numeric_limits<double>::quiet_NaN()
+                                            : deviation(ntts, sample_sigma_);
   m.jain = jain(speeds);
   m.waiting_ns = waiting / static_cast<double>(waited);
   if (starved)

@@ -224,6 +224,30 @@ class Run(ProgramTest):
         self.assertIn("'x' twice, expected a label of its own", self.refused("run", file, "--out", "out", "--set", twice))
         self.assertIn("'VA' twice, expected each client once", self.refused("run", file, "--out", "out", "--set", "clients=[VA, BS, VA]"))
 
+    def test_no_value_undoes_another(self):
+        file = self.file("e.yaml", SMALL)
+        index = [row["name"] if isinstance(row, dict) else row for row in self.policies(file)].index("rr")
+        quantum = "policies.rr.params.quantum"
+        for first, second in ((f"policies.{index}.params.quantum=1 ms", f"{quantum}=2 ms"), (f"{quantum}=2 ms", "policies=[rr]"),
+                              ("device.commands.launch=7 us", "device.commands={evict: 3 us}")):
+            said = self.refused("run", file, "--out", "out", "--set", first, "--set", second)
+            self.assertIn(f"key '{second.split('=')[0]}': found a value that undoes the one for '{first.split('=')[0]}', expected one value", said)
+        self.gangway("run", file, "--out", "out", "--set", "policies=[rr]", "--set", f"{quantum}=2 ms")
+        self.assertEqual(manifest(self.folder / "out")["configuration"]["policies"], [{"name": "rr", "params": {"quantum": "2 ms"}}])
+        text = SMALL + f"set:\n  {quantum}: 2 ms\n  policies.{index}.params.quantum: 1 ms\n"
+        self.assertIn(f"found a value that undoes the one for '{quantum}'", self.refused("run", self.file("set.yaml", text), "--out", "no"))
+
+    def policies(self, file):
+        self.gangway("run", file, "--out", "as-it-is")
+        return manifest(self.folder / "as-it-is")["configuration"]["policies"]
+
+    def test_replications_that_are_equal_are_told(self):
+        warning = "warning: all replications are equal, as nothing here is random"
+        fixed, drawn = self.file("fixed.yaml", TINY), self.file("drawn.yaml", SMALL)
+        self.assertIn(warning, self.gangway("run", fixed, "--out", "three", "--set", "replications=3").stderr)
+        self.assertNotIn(warning, self.gangway("run", fixed, "--out", "one").stderr)
+        self.assertNotIn(warning, self.gangway("run", drawn, "--out", "drawn").stderr)
+
     def test_names_that_cannot_be_those_of_files(self):
         for name, other in (("one", "two"), ("two", "one")):
             (self.folder / name).symlink_to(self.folder / other)

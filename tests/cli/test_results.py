@@ -221,6 +221,11 @@ class Results(ProgramTest):
         self.assertTrue(all(row["antt_ci95"] == "" for row in tables["summary"]))
         self.check_metrics(tables, sample=True)
 
+    def test_a_sample_of_one_client_has_no_deviation(self):
+        for sigma, expected in (("population", {"0"}), ("sample", {""})):
+            text = SMALL.replace("replications: 2", f"replications: 2\nclients: [VA]\npermutations: 1\nsigma: {sigma}").replace("permutations: 3\n", "")
+            self.assertEqual({row["dntt"] for row in self.run_experiment(text, sigma)["summary"]}, expected)
+
     def test_each_replication_by_itself(self):
         for out, text in {"small": SMALL.replace("replications: 2", "replications: 4"), "busy": BUSY}.items():
             tables = self.run_experiment(text, out)

@@ -302,6 +302,17 @@ TEST_CASE("folders of experiments with different names are refused") {
   folders.refused("b/manifest.json: key 'experiment': found 'f', expected 'e' as in ");
 }
 
+TEST_CASE("folders whose metrics are defined in different ways are refused") {
+  Folders folders;
+  const std::string begin = kManifest.substr(0, kManifest.size() - 1);
+  write_file(folders.b() / "manifest.json", begin + R"(, "configuration": {"sigma": "population"}})");
+  CHECK_NOTHROW(folders.compare());  // as is the usual one
+  write_file(folders.b() / "manifest.json", begin + R"(, "configuration": {"sigma": "sample"}})");
+  folders.refused("key 'configuration.sigma': found 'sample', expected 'population' as in");
+  write_file(folders.b() / "manifest.json", begin + R"(, "configuration": {"standalone": "original"}})");
+  folders.refused("key 'configuration.standalone': found 'original', expected 'transformed' as in");
+}
+
 TEST_CASE("folders without jobs.csv are compared without errors of jobs") {
   Folders folders;
   const bool wanted = GENERATE(false, true);

@@ -116,6 +116,17 @@ TEST_CASE("keys of clients that no policy heeds are noted", "[effect]") {
   }
 }
 
+TEST_CASE("what grants say of programs is noted where there are none", "[effect]") {
+  const auto noted = [](const std::string& grant) {
+    return notes_without_effect(with({{"policies", "[rr]"}, {"grant", grant}}));
+  };
+  CHECK(noted("{of: job, idle: 1 ms}").empty());
+  CHECK(noted("{of: job, in_flight: 4}") ==
+        std::vector<std::string>{"key grant.in_flight has no effect, as no client is a program"});
+  CHECK(noted("{of: job, overlap: true, forms: worth}").size() == 2);
+  CHECK(noted("{of: job, overlap: false, forms: none}").empty());
+}
+
 TEST_CASE("jitter of gaps is noted where there are none", "[effect]") {
   const Override jitter{"workload.jitter", "{gap: 20 %}"};
   CHECK(notes_without_effect(with({jitter})) ==
