@@ -25,7 +25,7 @@ void add_record(CLI::App& app, const std::vector<std::string>& program, int& cod
   sub->add_option(
       "--jobs", arguments->jobs,
       "what a job is: sync (up to a call that leaves nothing outstanding; the default), nvtx:NAME (ranges "
-      "of that name) or whole (the program)");
+      "of that name; NAME may end in *, and DOMAIN/ may precede it) or whole (the program)");
   sub->add_option("--skip", arguments->skip, "number of first jobs that are warm-up (default 0)");
   sub->add_flag("--graph-nodes", settings.graph_nodes,
                 "run the program again to time the nodes of its graphs");

@@ -44,7 +44,8 @@ class Experiment:
         except (TypeError, ValueError) as error:
             raise InputError(f"Experiment: key '{path}': found {type(value).__name__}, expected numbers, texts, lists and mappings",
                              'Experiment', None, path, type(value).__name__, 'numbers, texts, lists and mappings') from error
-        self._changes.pop(path, None)  # the latest change is the last
+        # As elsewhere in Python, what is assigned replaces what was there and in it, and is the last change.
+        self._changes = {other: kept for other, kept in self._changes.items() if other != path and not other.startswith(path + '.')}
         self._changes[path] = text
 
     def __getitem__(self, path: str) -> Any:

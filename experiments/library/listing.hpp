@@ -14,7 +14,8 @@ const std::vector<std::string>& listed_kinds();
 
 // Registered entries of the kind `what` (policies, mechanisms, generators, kernels, bounds, arrivals,
 // utilisations, worlds, profilers): a list of {name, summary, parameters: [{name, default, range, summary}]};
-// or data files (devices, workloads, experiments): a list of {name, path}. InputError as library().
+// data files (devices, workloads, experiments): a list of {name, path}; or metrics: as metrics_json().
+// InputError as library().
 nlohmann::ordered_json listed(const std::string& what);
 
 // Times in ns, memory in bytes. Kernel names are as recorded, byte for byte.

@@ -2,8 +2,7 @@
 // with the number of parts.
 //
 // Thread-safe. Content is durable once committed: at commit(), in the destructor, and from time to time.
-// Write failures are RunErrors with file and reason. failure to write is a RunError that names the file and
-// the reason.
+// Failures to write are RunErrors that name the file and the reason.
 #pragma once
 
 #include <chrono>

@@ -39,6 +39,17 @@ class Package(unittest.TestCase):
     def experiment(self, **changes):
         return gangway.Experiment({**SMALL, **changes})
 
+    def test_assignments_replace_what_was_there(self):
+        experiment = gangway.Experiment('frs/fig4')
+        experiment['policies.rr.params.quantum'] = '2 ms'
+        experiment['policies'] = ['rr', 'sjf']
+        self.assertEqual(experiment.configuration['policies'], ['rr', 'sjf'])
+        experiment['policies.rr.params.quantum'] = '3 ms'
+        self.assertEqual(experiment['policies.rr.params.quantum'], '3 ms')
+        experiment['policies.0.params.quantum'] = '4 ms'  # the same under another name
+        with self.assertRaisesRegex(gangway.InputError, "undoes the one for 'policies.rr.params.quantum'"):
+            experiment.read()
+
     def test_a_schedule_worked_out_by_hand(self):
         # On the whole device one takes 10 ms, the other 1. fcfs: the short one runs from 10 to 11 ms. srt: it is more urgent when it comes
         # at 1.5 ms, and `ideal` evicts at once, so the long one goes on at 2.5 ms.
