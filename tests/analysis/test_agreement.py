@@ -84,6 +84,34 @@ class Comparisons(InAFolder):
         self.assertEqual(agreement._window([[0.0] * 999 + [1000.0]])[2], 0.001)
         self.assertNotIn('beyond', figure.axes[1].get_xlabel())
 
+    def test_a_job_that_finished_in_one_only_counts_and_has_no_error(self):
+        synthetic.write_jobs(self.sides[0], (1.1, 0.9, 1), 'sim', {('VA', 0), ('RED', 2), ('BS', 0), ('BS', 1)})
+        for side in self.sides:
+            for policy in synthetic.PUBLISHED:
+                self.change(side, policy, unfinished=4)
+        pair = self.pair()
+        self.assertEqual([(len(pair.jobs[policy]), pair.in_one[policy], pair.in_none[policy]) for policy in pair.policies()], [(23, 3, 1)] * 5)
+        figure = agreement.draw_errors(pair)
+        ends = [line.get_ydata()[-1] for line in figure.axes[0].lines if len(line.get_ydata()) > 2]
+        self.assertEqual(ends, [23 / 26] * 5)
+        self.assertIn('\n15 jobs finished in one of the two only, 5 in neither', figure.axes[1].get_xlabel())
+        self.assertIn('rr (median +0.0 % of the 23 jobs in both)', [text.get_text() for text in figure.legends[0].get_texts()])
+        figure = agreement.draw_jobs(pair)
+        self.assertEqual(figure.axes[0].get_title(), 'sjf (23 of 27 jobs)')
+        self.assertIn('a job that finished in both', [text.get_text() for text in figure.legends[0].get_texts()])
+
+    def test_a_policy_none_of_whose_jobs_finished_in_both_has_a_line_at_0(self):
+        text = (self.sides[0] / 'jobs.csv').read_text().splitlines()
+        (self.sides[0] / 'jobs.csv').write_text('\n'.join(line[:line.rindex(',') + 1] if ',rr,' in line else line for line in text) + '\n')
+        self.change(self.sides[0], 'rr', unfinished=27)
+        self.change(self.sides[1], 'rr', unfinished=1)
+        pair = self.pair()
+        figure = agreement.draw_errors(pair)
+        self.assertEqual((pair.policies()[2], pair.in_one['rr'], pair.in_none['rr']), ('rr', 26, 1))
+        lines = [line for line in figure.axes[0].lines if len(line.get_ydata()) > 1 and line.get_color() == pair.looks['rr'].colour]
+        self.assertEqual([list(line.get_ydata()) for line in lines], [[0, 0]])
+        self.assertIn('rr (no job finished in both)', [text.get_text() for text in figure.legends[0].get_texts()])
+
     def test_errors_stand_above_the_bars(self):
         text = (self.sides[0] / 'summary.csv').read_text().splitlines()
         cells = text[1].split(',')

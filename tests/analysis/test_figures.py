@@ -7,7 +7,7 @@ from pathlib import Path
 
 import synthetic
 import yaml
-from gangway.drawing import bars, client_sweep, gantt, load, names, quantity, responses, results, style, sweep
+from gangway.drawing import bars, client_sweep, gantt, load, names, priorities, quantity, responses, results, style, sweep
 from gangway.drawing.commands import figures, report
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
 from matplotlib.markers import CARETUPBASE
@@ -369,6 +369,60 @@ class Responses(InAFolder):
     def test_clients_that_do_the_same_share_a_panel(self):
         page, = self.draw({(0, f'noise{number}'): [1, 2, None] for number in range(4)})
         self.assertEqual([axes.get_title('left') for axes in page.axes], ['noise0 … noise3 (4 alike)'])
+
+    def marked(self, page, marker, size=None):
+        """(x, y, colour) of these marks in each panel."""
+        return [[(*map(float, (line.get_xdata()[0], line.get_ydata()[0])), line.get_color()) for line in axes.lines
+                 if line.get_marker() == marker and len(line.get_xdata()) == 1 and size in (None, line.get_markersize())] for axes in page.axes]
+
+    def test_who_starved_has_a_cross_at_the_end_of_the_axis(self):
+        for draw in (responses.draw, responses.draw_distribution):
+            runs = {(0, policy): {'A': dict(enumerate(times))} for policy, times in (
+                ('fcfs', [5, 6, 7, 8]), ('rr', [math.nan] * 3), ('piv', [math.nan] * 4))}
+            page, = draw(runs, 'title', {run: run[1] for run in runs})
+            looks, end = style.styles(['fcfs', 'rr', 'piv']), page.axes[0].get_xlim()[1]
+            self.assertEqual(self.marked(page, 'x'), [[(end, 0.03, looks[policy].colour) for policy in ('rr', 'piv')]])
+            self.assertIn('starved: a client finished no job', [text.get_text() for text in page.legends[0].get_texts()])
+            page, = draw({(0, 'fcfs'): runs[0, 'fcfs']}, 'title', {(0, 'fcfs'): ''})
+            self.assertEqual((self.marked(page, 'x'), page.legends), ([[]], []))
+
+    def test_where_all_starved_there_are_only_crosses(self):
+        for draw in (responses.draw, responses.draw_distribution):
+            page, = draw({(0, 'rr'): {'A': dict.fromkeys(range(3), math.nan)}}, 'title', {(0, 'rr'): ''})
+            self.assertEqual([len(panel) for panel in self.marked(page, 'x')], [1])
+
+    def test_who_starved_has_the_scale_of_the_others(self):
+        page, = self.draw({(0, 'A'): [40, 50, 60], (0, 'B'): [None] * 3})
+        self.assertEqual(len({(axes.get_ylabel(), axes.get_ylim()) for axes in page.axes}), 1)
+
+    def test_a_circle_ends_a_line_of_which_later_jobs_did_not_finish(self):
+        for jobs, place in ((4, (1, 6)), (400, (199, 6))):  # of these many each mark stands for eight
+            half = jobs // 2
+            runs = {(0, 'fcfs'): {'A': dict(enumerate([6] * half + [math.nan] * half))}, (0, 'rr'): {'A': dict(enumerate([7] * jobs))}}
+            page, = responses.draw(runs, 'title', {run: run[1] for run in runs})
+            (x, y, colour), = self.marked(page, 'o', 7.5)[0]
+            self.assertAlmostEqual(x, place[0], delta=jobs / 50)
+            self.assertEqual((y, colour), (6, style.styles(['fcfs', 'rr'])['fcfs'].colour))
+            self.assertIn('later jobs did not finish', [text.get_text() for text in page.legends[0].get_texts()])
+        page, = self.draw({(0, 'A'): [1, None, 3]})  # a gap shows as one
+        self.assertEqual(self.marked(page, 'o', 7.5), [[]])
+
+    def test_without_a_sweep_a_policy_looks_as_everywhere(self):
+        policies = ['rr', 'piv', 'sjf', 'cfs', 'frs', 'fcfs', 'rr-own', 'mine']  # on two pages
+        looks = style.styles(policies)
+        for draw in (responses.draw, responses.draw_distribution):
+            runs = {(0, policy): {'A': {job: float(1 + place + job) for job in range(4)}} for place, policy in enumerate(policies)}
+            lines = [line for page in draw(runs, 'title', {run: run[1] for run in runs}) for line in page.axes[0].lines]
+            self.assertEqual([(line.get_color(), line.get_marker()) for line in lines],
+                             [(looks[policy].colour, looks[policy].marker) for policy in policies])
+        evictions = {(0, policy): {1: 2, 2: 3, 3: 4} for policy in policies}
+        pages = list(priorities.draw(evictions, 'title', {run: run[1] for run in evictions}))
+        self.assertEqual([line.get_color() for page in pages for line in page.axes[0].lines], [looks[policy].colour for policy in policies])
+
+    def test_in_a_sweep_each_line_of_a_page_has_another_colour(self):
+        runs = {(point, 'rr'): {1: 2, 2: 3, 3: 4} for point in range(3)}
+        page, = priorities.draw(runs, 'title', dict.fromkeys(runs, 'label'))
+        self.assertEqual(len({line.get_color() for line in page.axes[0].lines}), 3)
 
     def test_the_title_says_that_other_runs_are_not_shown(self):
         synthetic.write_bars(self.folder)

@@ -1,7 +1,9 @@
 """The figures of folders whose policies move memory."""
+import math
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
+from test_bounds import marks
 from gangway.drawing import microkernels
 from gangway.drawing import results
 
@@ -11,11 +13,11 @@ JOBS = 'point,policy,replication,permutation,client,job,standalone_ns,response_n
 
 
 class Microkernels(InAFolder):
-    def read(self, clients, swept=(), path='policies.p.params.slice'):
+    def read(self, clients, swept=(), path='policies.p.params.slice', more=''):
         name = f',{path}' if swept else ''
         rows = [f'{point},p,{value},2,,0,,1,,0\n' for point, value in enumerate(swept)] or ['0,p,2,,0,,1,,0\n', '0,q,2,,0,,1,,0\n']
         (self.folder / 'summary.csv').write_text(SUMMARY.format(swept=name) + ''.join(rows))
-        (self.folder / 'clients.csv').write_text(CLIENTS + ''.join(clients))
+        (self.folder / 'clients.csv').write_text(CLIENTS.replace('\n', f'{more}\n') + ''.join(clients))
         return results.read(self.folder)
 
     def figures(self, found, launches=None):
@@ -57,6 +59,30 @@ class Microkernels(InAFolder):
         bars, marks = self.figures(found, launches)['overheads'].axes
         self.assertEqual([round(bar.get_height(), 9) for bar in bars.patches], [2, 4, 1, 2])
         self.assertEqual([list(line.get_ydata()) for line in marks.lines], [[2, 0.1], [0.25, 1]])
+
+    def unsure(self, ntts):
+        """The figure where B starved under p, and the NTT of A under q is a lower bound."""
+        found = self.read([f'0,{policy},{client},{ntt},,1000,,,{unfinished},{int(not ntt)},{"ntt" if unfinished and ntt else ""}\n'
+                           for (policy, client), (ntt, unfinished) in ntts.items()], more=',unfinished,starved_runs,lower_bounds')
+        return self.figures(found, {('p', 'A'): 2, ('q', 'A'): 0.25, ('q', 'B'): 1})['overheads']
+
+    def test_who_starved_has_a_cross_and_who_is_understated_a_mark(self):
+        figure = self.unsure({('p', 'A'): (1.02, 0), ('p', 'B'): ('', 1), ('q', 'A'): (1.01, 2), ('q', 'B'): (1.02, 0)})
+        axes, launches = figure.axes
+        heights = [bar.get_height() for bar in axes.patches]
+        self.assertEqual([round(height, 9) for height in heights if not math.isnan(height)], [2, 1, 2])
+        self.assertEqual([round(line.get_xdata()[0], 2) for line in axes.lines if line.get_marker() == 'x'], [0.8])
+        self.assertEqual([[value for value in line.get_ydata() if not math.isnan(value)] for line in launches.lines], [[2], [0.25, 1]])
+        (x, y, kind), = marks(axes)
+        self.assertTrue(0 < x < 0.2, 'left of the middle of its bar')
+        self.assertEqual((round(y, 9), kind), (1, 'up'))
+        legend = [text.get_text() for text in figure.legends[0].get_texts()]
+        self.assertEqual(legend[2:], ['p, each launch of finished jobs', 'q, each launch of finished jobs', 'at least: unfinished jobs',
+                                      'starved: a client finished no job'])
+
+    def test_where_all_others_starved_likewise(self):
+        figure = self.unsure({('p', 'A'): ('', 1), ('p', 'B'): ('', 1), ('q', 'A'): ('', 2), ('q', 'B'): ('', 1)})
+        self.assertEqual(len([line for line in figure.axes[0].lines if line.get_marker() == 'x']), 4)
 
     def test_other_folders_have_neither(self):
         (self.folder / 'summary.csv').write_text(SUMMARY.format(swept='') + '0,rr,2,,0,,1,,0\n')

@@ -4,6 +4,7 @@ import math
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
+from test_bounds import marks
 from gangway.drawing import family
 from gangway.drawing.commands import figures
 from gangway.drawing import results
@@ -14,16 +15,18 @@ PUBLISHED = 'figure,point,policy,client,metric,relation,published,measured,relat
 
 
 class OnSeveralGpus(InAFolder):
-    def read(self, columns, points, ntts, published=''):
-        """columns: the swept parameters; points: their values; ntts: (point, policy, client) -> NTT."""
+    def read(self, columns, points, ntts, published='', starved=(), bounds=()):
+        """columns: the swept parameters; points: their values; ntts: (point, policy, client) -> NTT. starved and bounds: (point, client) of
+        those that finished nothing, and of which the NTT is a lower bound."""
         policies = sorted({policy for _, policy, _ in ntts})
         stp = lambda point, policy: sum(1 / ntt for key, ntt in ntts.items() if key[:2] == (point, policy) and ntt)
         (self.folder / 'summary.csv').write_text(
             ','.join(['point,policy', *columns, 'antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions\n']) + ''.join(
                 ','.join([f'{point},{policy}', *values, f'{40 / (point + 1)},,0,,{stp(point, policy)},,0\n'])
                 for point, values in enumerate(points) for policy in policies))
-        (self.folder / 'clients.csv').write_text('point,policy,client,ntt,ntt_ci95,standalone_ns\n' + ''.join(
-            f'{point},{policy},{client},{ntt or ""},,1000\n' for (point, policy, client), ntt in ntts.items()))
+        (self.folder / 'clients.csv').write_text('point,policy,client,ntt,ntt_ci95,standalone_ns,starved_runs,lower_bounds\n' + ''.join(
+            f'{point},{policy},{client},{ntt or ""},,1000,{int((point, client) in starved)},{"ntt" * ((point, client) in bounds)}\n'
+            for (point, policy, client), ntt in ntts.items()))
         (self.folder / 'published.csv').write_text(PUBLISHED + published)
         (self.folder / 'manifest.json').write_text(json.dumps(
             {'configuration': {'title': 'title', 'policies': policies}}))
@@ -89,7 +92,45 @@ class Speedups(OnSeveralGpus):
         self.assertEqual([first[-0.2], first[0.2], second[-0.2], second[0.2]], [2, 4, 1, 2])
         self.assertIn('as many times as fast as there are GPUs: in proportion', self.legend(figure))
 
-    def test_who_finished_nothing_has_no_bar(self):
+    def crosses(self, axes):
+        return [round(line.get_xdata()[0], 2) for line in axes.lines if line.get_marker() == 'x']
+
+    def test_who_starved_on_one_or_several_gpus_has_a_cross_and_then_there_is_no_mean(self):
+        for point, ntts in ((0, (None, 2)), (1, (2, None))):
+            figure = speedups.draw(self.together({'A': (4, 2), 'B': ntts}, starved={(point, 'B')}))
+            axes, = figure.axes
+            self.assertEqual((self.bars(axes), self.crosses(axes)), ({0: 2}, [1, 2]), point)
+            self.assertIn('starved: a client finished no job', self.legend(figure))
+
+    def test_of_clients_alone_only_on_the_gpus_where_it_starved(self):
+        axes, = speedups.draw(self.alone({'A': (1.25, 0.5), 'B': (None, 1)}, starved={(1, 'B')})).axes
+        self.assertEqual(self.bars(axes), {-0.2: 0.8, 0.2: 2, 1.2: 1, 2.2: 1.5})
+        self.assertEqual(self.crosses(axes), [0.8, 1.8])
+
+    def test_where_all_starved_there_are_only_crosses(self):
+        axes, = speedups.draw(self.together({'A': (None, 2), 'B': (None, 1)}, starved={(0, 'A'), (0, 'B')})).axes
+        self.assertEqual((self.bars(axes), self.crosses(axes)), ({}, [0, 1, 2]))
+
+    def test_a_lower_bound_of_either_time_makes_a_speedup_a_bound_and_the_mean_inherits_it(self):
+        one, two = (0, 'A'), (1, 'A')
+        for bounds, kinds in (({one}, ['up', 'up']), ({two}, ['down', 'down']), ({one, two}, ['wave', 'wave']),
+                              ({one, (1, 'B')}, ['up', 'down', 'wave']), ({one, (0, 'B')}, ['up', 'up', 'up']), ((), [])):
+            figure = speedups.draw(self.together({'A': (4, 2), 'B': (3, 2)}, bounds=bounds))
+            found = sorted(marks(figure.axes[0]))
+            self.assertEqual([kind for *_, kind in found], kinds, bounds)
+            words = {'up': 'at least', 'down': 'at most', 'wave': 'could be more or less'}
+            self.assertEqual({text.split(':')[0] for text in self.legend(figure) if 'unfinished' in text}, {words[kind] for kind in kinds})
+        self.assertEqual(sorted(text.xyann[1] for text in figure.axes[0].texts), [1.5] * 3)
+
+    def test_of_clients_alone_it_is_at_most_so_fast(self):
+        axes, = speedups.draw(self.alone({'A': (1.25, 0.5), 'B': (1, 1)}, bounds={(0, 'A')})).axes
+        self.assertEqual([(round(x, 2), y, kind) for x, y, kind in sorted(marks(axes))], [(-0.2, 0.8, 'down'), (1.8, 0.9, 'down')])
+
+    def test_marks_of_bars_below_1_of_a_logarithmic_axis_stand_above_them(self):
+        axes, = speedups.draw(self.together({'A': (12, 1), 'B': (1, 2)}, bounds={(1, 'B')})).axes
+        self.assertEqual([(x, round(y, 3)) for x, y, _ in sorted(marks(axes))], [(1, 1), (2, round(math.sqrt(6), 3))])
+
+    def test_who_had_nothing_to_do_has_no_bar(self):
         axes, = speedups.draw(self.together({'A': (4, 2), 'B': (2, None)})).axes
         self.assertEqual(self.bars(axes), {0: 2, 2: 2})
 

@@ -1,15 +1,18 @@
 """How well a prediction agrees with a measurement: NTT of single jobs, their errors, and the metrics of each policy."""
 import math
+import operator
 import statistics
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from gangway.drawing import bars, names, style
+from gangway.drawing import bars, csv_file, names, style
 from gangway.drawing.results import METRICS, InputError, read, read_job_ntts
 
+_JOB = ('point', 'policy', 'replication', 'permutation', 'client', 'job')  # the keys of read_job_ntts()
 _BAND = 0.05           # of the measured value
 _LOG_FROM = 15         # a ratio of largest to smallest NTT that crowds the small ones on a linear axis
 _COLUMNS = 3           # of panels of jobs
@@ -27,10 +30,21 @@ class Pair:
     measured: object
     rows: list  # (predicted, measured) results.Summary of a point and policy
     jobs: dict  # policy -> [(predicted, measured)] NTT of jobs that finished in both; empty without jobs.csv
+    in_one: dict  # policy -> number of jobs of both that finished in one only
+    in_none: dict  # policy -> number of jobs of both that finished in neither
 
     @property
     def title(self):
         return self.predicted.title
+
+    @property
+    def looks(self):
+        """policy -> style.Style, the same in all figures of the two."""
+        return style.styles([*self.policies(), *(row.policy for row, _ in self.rows)])
+
+    def policies(self):
+        """Those of which both have a job that one of them finished."""
+        return names.in_order([*self.jobs, *self.in_one])
 
     @property
     def labels(self):
@@ -63,7 +77,7 @@ def read_pair(predicted, measured):
     if first.swept != second.swept:
         raise InputError(second.path / 'summary.csv', f"swept '{','.join(second.swept)}'",
                          f"'{','.join(first.swept)}' as in {first.path}", 1)
-    return Pair(first, second, _match_rows(first, second), _match_jobs(predicted, measured))
+    return Pair(first, second, _match_rows(first, second), *_match_jobs(first, second))
 
 
 def _match_rows(first, second):
@@ -79,19 +93,33 @@ def _match_rows(first, second):
     return rows
 
 
-def _match_jobs(predicted, measured):
-    first, second = read_job_ntts(predicted), read_job_ntts(measured)
-    jobs = {}
-    for key, ntt in (first or {}).items():
-        if second and key in second:
-            jobs.setdefault(key[1], []).append((ntt, second[key]))
-    return jobs
+def _match_jobs(first, second):
+    """As Pair has them: jobs that finished in both, and by policy how many did in one only, and in neither."""
+    ntts, others = (read_job_ntts(found.path) or {} for found in (first, second))
+    jobs, in_one, in_none = {}, Counter(), Counter()
+    if ntts and others:
+        for key, ntt in ntts.items():
+            if key in others:
+                jobs.setdefault(key[1], []).append((ntt, others[key]))
+        left, others_left = map(_unfinished_jobs, (first, second))
+        in_one.update(key[1] for key in left if key in others)
+        in_one.update(key[1] for key in others_left if key in ntts)
+        in_none.update(key[1] for key in left & others_left)
+    return jobs, in_one, in_none
+
+
+def _unfinished_jobs(found):
+    """The keys of read_job_ntts() for those that it leaves out. The file is not read again where the summary says that there are none."""
+    if not any(row.unfinished for row in found.summary):
+        return set()
+    with csv_file.lines(found.path / 'jobs.csv', [*_JOB, 'ntt']) as (header, lines):
+        key_and_ntt = operator.itemgetter(*map(header.index, [*_JOB, 'ntt']))
+        return {tuple(key) for *key, ntt in map(key_and_ntt, (cells for _, cells in lines)) if not ntt}
 
 
 def draw_jobs(pair):
     """Predicted against measured NTT of each job, a panel for each policy."""
-    policies = names.in_order(pair.jobs)
-    looks = style.styles(policies)
+    policies, looks = names.in_order(pair.jobs), pair.looks
     columns = min(_COLUMNS if len(policies) <= 2 * _COLUMNS else _COLUMNS + 1, len(policies))
     rows = math.ceil(len(policies) / columns)
     side = style.WIDTH / max(columns, _COLUMNS)
@@ -103,7 +131,9 @@ def draw_jobs(pair):
     low, high = (low / 1.15, high * 1.15) if log else (max(0, low - 0.04 * (high - low)), high + 0.04 * (high - low))
     for axes, policy in zip(grid.flat, policies):
         _draw_scatter(axes, pair.jobs[policy], looks[policy], low, high)
-        axes.set_title(f'{policy} ({len(pair.jobs[policy])} jobs)', fontweight='bold', pad=3)
+        left = pair.in_one[policy] + pair.in_none[policy]
+        both = f'{len(pair.jobs[policy])} of {len(pair.jobs[policy]) + left}' if left else len(pair.jobs[policy])
+        axes.set_title(f'{policy} ({both} jobs)', fontweight='bold', pad=3)
         if log:
             _log_both(axes, low, high)
     for place, axes in enumerate(grid.flat):
@@ -116,7 +146,8 @@ def draw_jobs(pair):
     style.lay_out(figure, f'{pair.title} – NTT of single jobs', [
         Line2D([], [], color='black', linewidth=0.8, label='equal'),
         Patch(facecolor=style.GREY, alpha=0.45, label='within ±5 %'),
-        Line2D([], [], color=style.GREY, marker='o', markersize=3, linestyle='none', label='a job')])
+        Line2D([], [], color=style.GREY, marker='o', markersize=3, linestyle='none',
+               label='a job' + (' that finished in both' if pair.in_one or pair.in_none else ''))])
     return figure
 
 
@@ -147,10 +178,10 @@ def errors(jobs):
 
 
 def draw_errors(pair):
-    """The share of jobs whose error is at most so much, a line for each policy; below, where most of them lie."""
-    policies = names.in_order(pair.jobs)
-    looks = style.styles(policies)
-    by_policy = {policy: errors(map(pair.against, pair.jobs[policy])) for policy in policies}
+    """The share of jobs whose error is at most so much, a line for each policy; below, where most of them lie. The error of a job that
+    finished in one only is not known, so lines end below 1."""
+    policies, looks = pair.policies(), pair.looks
+    by_policy = {policy: errors(map(pair.against, pair.jobs.get(policy, []))) for policy in policies}
     low, high, beyond = _window(by_policy.values())
     heights = [2.3, 0.12 + 0.17 * len(policies)]
     figure, (lines, boxes) = style.pyplot.subplots(
@@ -160,19 +191,33 @@ def draw_errors(pair):
         axes.axvline(0, color='black', linewidth=0.8, zorder=1)
         axes.grid(axis='both' if axes is lines else 'x')
     for policy, own in by_policy.items():
-        shares = [(place + 1) / len(own) for place in range(len(own))]
-        lines.step([low - 1, own[0], *own, high + 1], [0, 0, *shares, 1], where='post', zorder=2,
+        shares = [place / (len(own) + pair.in_one[policy]) for place in range(len(own) + 1)]
+        lines.step([low - 1, *own, high + 1], [*shares, shares[-1]], where='post', zorder=2,
                    color=looks[policy].colour, linestyle=looks[policy].dash)
     _draw_boxes(boxes, by_policy, looks)
     lines.set(xlim=(low, high), ylim=(0, 1.02), ylabel='share of jobs')
-    note = f'\n{100 * beyond:.1f} % of the jobs lie beyond the axis' if beyond else ''
-    boxes.set_xlabel(f'relative error of NTT, {pair.error} (%){note}')
+    boxes.set_xlabel('\n'.join([f'relative error of NTT, {pair.error} (%)', *_unshown(pair, beyond)]))
     style.lay_out(figure, f'{pair.title} – errors of single jobs', [
-        *(Line2D([], [], label=f'{policy} (median {_signed(statistics.median(own))} %)', color=looks[policy].colour,
-                 linestyle=looks[policy].dash) for policy, own in by_policy.items()),
+        *(Line2D([], [], label=f'{policy} ({_median(pair, policy, own)})', color=looks[policy].colour, linestyle=looks[policy].dash)
+          for policy, own in by_policy.items()),
         Patch(facecolor=style.GREY, alpha=0.3, label='within ±5 %'),
         Patch(facecolor='white', edgecolor='black', linewidth=0.6, label='quartiles (whisker: 5 to 95 %)')])
     return figure
+
+
+def _unshown(pair, beyond):
+    """Notes on jobs that no line has, or no longer within the axis."""
+    if pair.in_one or pair.in_none:
+        yield f'{pair.in_one.total():,} jobs finished in one of the two only, {pair.in_none.total():,} in neither'
+    if beyond:
+        yield f'{100 * beyond:.1f} % of the jobs lie beyond the axis'
+
+
+def _median(pair, policy, own):
+    if not own:
+        return 'no job finished in both'
+    some = f' of the {len(own):,} jobs in both' if pair.in_one[policy] or pair.in_none[policy] else ''
+    return f'median {_signed(statistics.median(own))} %{some}'
 
 
 def _signed(percent):
@@ -182,6 +227,8 @@ def _signed(percent):
 def _draw_boxes(axes, by_policy, looks):
     """Quartiles as a box with the median, and a whisker from the 5th to the 95th percentile."""
     for place, (policy, own) in enumerate(by_policy.items()):
+        if not own:
+            continue
         far_low, low, high, far_high = (_percentile(own, share) for share in (0.05, 0.25, 0.75, 0.95))
         axes.plot([far_low, far_high], [place, place], color='black', linewidth=0.8, zorder=2)
         axes.barh([place], [high - low], 0.62, left=low, color=looks[policy].colour, edgecolor='black', linewidth=0.6,

@@ -7,6 +7,7 @@ from gangway.drawing import bars, names, style, swept_axis
 from gangway.drawing.results import Measured
 
 _FEW = 4      # points that are shown as bars
+_BESIDE = 0.3  # of a bar's width
 _LARGE = 100  # percent or ms, from which small bars may need a log axis to be seen
 
 
@@ -39,7 +40,8 @@ def _share_slices(results):
 # ---- one program after the other, or all together ------------------------------------------------------------
 
 def _draw_overheads(results, launches):
-    """Bars: how much longer each client takes; marks on a second axis: that time for each launch."""
+    """Bars: how much longer each client takes; marks on a second axis: that time for each launch. A cross stands for both where a client
+    starved."""
     policies = names.in_order(row.policy for row in results.clients)
     clients = sorted({row.client for row in results.clients}, key=str.lower)
     looks = style.styles(policies)
@@ -49,15 +51,21 @@ def _draw_overheads(results, launches):
     overheads, per_launch, measured = [], [], {}
     for index, policy in enumerate(policies):
         places = [place + bars.offset(index, len(policies)) for place in range(len(clients))]
-        ntt = {row.client: row.ntt.mean for row in results.clients if row.policy == policy}
-        overhead = [100 * (ntt[client] - 1) for client in clients]
-        each = [launches[policy, client] for client in clients]
+        of_client = {row.client: row for row in results.clients if row.policy == policy}
+        rows = [of_client[client] for client in clients]
+        overhead = [100 * (row.ntt.mean - 1) for row in rows]  # NaN where it starved; then no launches may have ended
+        each = [math.nan if row.starved_runs else launches.get((policy, row.client), math.nan) for row in rows]
         measured[policy] = [(place, Measured(value, math.nan)) for place, value in enumerate(overhead)]
         second.plot(places, each, linestyle='none', marker=looks[policy].marker, color='white', markeredgecolor='black',
                     markersize=6, clip_on=False, zorder=5)
         overheads += overhead
         per_launch += each
+        for place, row in zip(places, rows):
+            if row.starved_runs:
+                style.mark_starved(axes, place)
+    overheads, per_launch = ([value for value in values if not math.isnan(value)] or [0] for values in (overheads, per_launch))
     log = _is_log(overheads)
+    bounds = _mark_bounds(axes, results, policies, clients, log)
     bars.draw_groups(axes, len(clients), measured, looks, points=log)
     axes.set_xticks(range(len(clients)), clients)
     axes.grid(axis='y')
@@ -67,8 +75,9 @@ def _draw_overheads(results, launches):
         if _is_log(values):
             style.log_y(side, 0.5 * min(values), 1.5 * max(values))
         else:
-            side.set_ylim(bottom=0, top=1.15 * max(values))
-    style.lay_out(figure, results.title, [*bars.policy_handles(looks, log), *_marks_of(looks)])
+            side.set_ylim(bottom=0, top=1.15 * max(values) or 1)
+    style.lay_out(figure, results.title, [*bars.policy_handles(looks, log), *_marks_of(looks, results), *bounds,
+                                          *style.starved_handles(any(row.starved_runs for row in results.clients))])
     return figure
 
 
@@ -76,9 +85,18 @@ def _is_log(values):
     return min(values) > 0 and max(values) > max(25 * min(values), _LARGE)
 
 
-def _marks_of(looks):
+def _mark_bounds(axes, results, policies, clients, log):
+    """The legend's entries, too. Above a bar beside its middle, where the white mark may be."""
+    shown_by, left = ('point', 0) if log else ('bar', _BESIDE)
+    style.mark_bounds(axes, [(clients.index(row.client) + bars.offset(policies.index(row.policy) - left, len(policies)), 100 * (row.ntt.mean - 1),
+                              row.bound('ntt')) for row in results.clients], shown_by=shown_by)
+    return style.bound_handles({row.bound('ntt') for row in results.clients}, shown_by)
+
+
+def _marks_of(looks, results):
+    each = 'each launch of finished jobs' if any(row.unfinished for row in results.clients) else 'each launch'
     return [Line2D([], [], linestyle='none', marker=look.marker, color='white', markeredgecolor='black', markersize=6,
-                   label=f'{policy}, each launch') for policy, look in looks.items()]
+                   label=f'{policy}, {each}') for policy, look in looks.items()]
 
 
 # ---- shares of the time slices -------------------------------------------------------------------------------

@@ -26,12 +26,10 @@ def draw(evictions, title, labels):
 
 def _draw_page(runs, evictions, title, labels):
     figure, axes = style.pyplot.subplots(figsize=(style.WIDTH, 3.2 + 0.12 * math.ceil(len(runs) / 4)))
-    colours = style.pyplot.get_cmap('viridis')
     handles = []
-    for place, run in enumerate(runs):
-        look = {'color': colours(0.9 * place / max(1, len(runs) - 1)), 'marker': _MARKS[place], 'markersize': 4.5}
+    for run, look in _looks(runs, evictions).items():
         levels = sorted(evictions[run].items())
-        axes.plot([level for level, _ in levels], [count for _, count in levels], clip_on=False, **look)
+        axes.plot([level for level, _ in levels], [count for _, count in levels], **{**look, 'clip_on': False})
         if labels[run]:
             handles.append(Line2D([], [], label=labels[run], **look))
     axes.set_ylim(0, None)
@@ -41,3 +39,13 @@ def _draw_page(runs, evictions, title, labels):
     axes.grid()
     style.lay_out(figure, title, handles)
     return figure
+
+
+def _looks(runs, evictions):
+    """How lines are drawn: as everywhere where each is of another policy, else by their place, as points are in order."""
+    if len({point for point, _ in evictions}) == 1:
+        of_policy = style.styles(policy for _, policy in evictions)
+        return {run: style.line(of_policy[run[1]]) for run in runs}
+    colours = style.pyplot.get_cmap('viridis')
+    return {run: {'color': colours(0.9 * place / max(1, len(runs) - 1)), 'marker': _MARKS[place], 'markersize': 4.5}
+            for place, run in enumerate(runs)}

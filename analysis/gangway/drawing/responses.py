@@ -14,8 +14,9 @@ _LINES = 6       # in a panel
 _PANELS = 6      # on a page
 _PAGES = 8       # of lines: a sweep of many points has the metrics for that
 _DASHES = ['-', (0, (5, 2)), (0, (1.5, 1.5)), '-.', (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (3, 3))]
+_BESIDE = 5      # points between crosses
 _COLOURS = [style.VERMILLION, style.BLUE, style.GREEN, style.ORANGE, style.PURPLE, style.SKY]
-_FEW = 60        # jobs, which get a mark each
+_FEW = 40        # jobs, which get a mark each
 _MANY = 200      # jobs in a line, from which it would be a blob
 _BINS = 50       # parts of so long a line
 _BAND = 0.2      # opacity
@@ -23,6 +24,7 @@ _LOG_FROM = 25   # a ratio of longest to shortest that a linear axis would flatt
 _ALIKE = 10      # a ratio of one client's longest to another's, up to which they share a scale
 _SAME_UNIT = 100  # likewise, a unit
 _MARKERS = 'os^Dvp'
+_LAST = {'marker': 'o', 'markersize': 7.5, 'markerfacecolor': 'none', 'markeredgewidth': 1, 'linestyle': 'none'}
 
 
 def applies(responses):
@@ -55,7 +57,16 @@ def _pages(responses, title, labels, draw_panel):
         part = {run: responses[run] for run in runs[start:start + _LINES]}
         panels = sorted(_alike(part).values(), key=lambda clients: -_growth(clients[0], part))
         for first in range(0, len(panels), _PANELS):
-            yield _draw_page(panels[first:first + _PANELS], part, scales, title, labels, draw_panel)
+            yield _draw_page(panels[first:first + _PANELS], part, _looks(runs, part), scales, title, labels, draw_panel)
+
+
+def _looks(runs, part):
+    """How the lines of a page are drawn: as everywhere where each is of another policy, else by their place on it."""
+    if len({point for point, _ in runs}) > 1:
+        return {run: {'color': _COLOURS[place], 'linestyle': _DASHES[place], 'marker': _MARKERS[place], 'markersize': 3}
+                for place, run in enumerate(part)}
+    of_policy = style.styles(policy for _, policy in runs)
+    return {run: {**style.line(of_policy[run[1]]), 'markersize': 4} for run in part}
 
 
 def _scales(responses):
@@ -64,8 +75,8 @@ def _scales(responses):
     for clients in responses.values():
         for client, jobs in clients.items():
             times.setdefault(client, []).extend(time for time in jobs.values() if not math.isnan(time))
-    times = {client: found or [0] for client, found in times.items()}
-    longest, every = [max(found) for found in times.values()], [time for found in times.values() for time in found]
+    longest, every = [max(found) for found in times.values() if found] or [0], [time for found in times.values() for time in found]
+    times = {client: found or every for client, found in times.items()}  # of who starved there is none to show
     if max(longest) <= _ALIKE * min(longest):
         return dict.fromkeys(times, _Scale(every, every))
     one_unit = max(longest) <= _SAME_UNIT * min(longest)
@@ -117,24 +128,35 @@ def _growth(client, responses):
     return max((max(line) / min(line) for line in lines if line), default=0)
 
 
-def _draw_page(panels, responses, scales, title, labels, draw_panel):
-    looks = {run: (_COLOURS[place], _DASHES[place], _MARKERS[place]) for place, run in enumerate(responses)}
+def _draw_page(panels, responses, looks, scales, title, labels, draw_panel):
     columns = min(2, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure, grid = style.pyplot.subplots(rows, columns, squeeze=False,
                                          figsize=(style.WIDTH, 0.7 + 0.16 * len(responses) + 1.75 * rows))
-    banded = False
+    banded, cut = False, False
     for axes, clients in zip(grid.flat, panels):
-        banded |= draw_panel(axes, clients[0], responses, looks, scales[clients[0]])
+        of_panel = draw_panel(axes, clients[0], responses, looks, scales[clients[0]])
+        banded, cut = banded or of_panel[0], cut or of_panel[1]
         axes.set_title(_named(clients), loc='left', fontweight='bold', pad=3)
         axes.grid()
+    starved = [_mark_starved(axes, clients[0], responses, looks) for axes, clients in zip(grid.flat, panels)]
     for axes in grid.flat[len(panels):]:
         axes.set_visible(False)
-    handles = [Line2D([], [], color=colour, linestyle=dash, marker=marker, markersize=3, label=labels[run])
-               for run, (colour, dash, marker) in looks.items() if labels[run]]
-    band = [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=f'5 to 95 % in each 1/{_BINS} of the jobs; line: median')]
-    style.lay_out(figure, title, handles + (band if banded else []))
+    handles = [Line2D([], [], label=labels[run], **look) for run, look in looks.items() if labels[run]]
+    if banded:
+        handles.append(Patch(facecolor=style.GREY, alpha=2 * _BAND, label=f'5 to 95 % in each 1/{_BINS} of the jobs; line: median'))
+    if cut:
+        handles.append(Line2D([], [], color='black', label='later jobs did not finish', **_LAST))
+    style.lay_out(figure, title, handles + style.starved_handles(any(starved)))
     return figure
+
+
+def _mark_starved(axes, client, responses, looks):
+    """Crosses at the right end of the axis, side by side; whether there are any."""
+    starved = [run for run in looks if (jobs := responses[run].get(client)) and all(map(math.isnan, jobs.values()))]
+    for number, run in enumerate(starved):
+        style.mark_starved(axes, axes.get_xlim()[1], looks[run]['color'], points_right=-_BESIDE * number)
+    return bool(starved)
 
 
 def _named(clients):
@@ -142,22 +164,26 @@ def _named(clients):
 
 
 def _draw_by_number(axes, client, responses, looks, scale):
-    """Returns whether there are bands."""
-    ends, banded = {}, False
-    for run, (colour, dash, marker) in looks.items():
+    """Returns whether there are bands, and whether a line ends before its last job."""
+    ends, banded, cut = {}, False, False
+    for run, look in looks.items():
         points = sorted(responses[run].get(client, {}).items())
         if not points:
             continue
         jobs, times = [job for job, _ in points], [time * scale.factor for _, time in points]
+        finished = not math.isnan(times[-1])
         if len(jobs) > _MANY:
             banded = True
-            jobs, times = _draw_band(axes, jobs, times, colour)
+            jobs, times = _draw_band(axes, jobs, times, look['color'])
         every = 1 if len(jobs) <= _FEW else max(1, len(jobs) // 12)
-        axes.plot(jobs, times, color=colour, linestyle=dash, marker=marker, markevery=every, markersize=3, clip_on=False,
-                  zorder=3)
-        if not math.isnan(times[-1]):
+        axes.plot(jobs, times, **{**look, 'markevery': every, 'clip_on': False, 'zorder': 3})
+        known = [(job, time) for job, time in zip(jobs, times) if not math.isnan(time)]
+        if finished:
             value = float(f'{times[-1]:.4g}')
-            ends[value] = jobs[-1], 'black' if value in ends else colour  # of several lines, none's colour
+            ends[value] = jobs[-1], 'black' if value in ends else look['color']  # of several lines, none's colour
+        elif known:
+            cut = True
+            axes.add_artist(Line2D(*zip(known[-1]), color=look['color'], clip_on=False, zorder=3.5, **_LAST))
     scale.of_y(axes)
     axes.set_xlim(0, max((job for clients in responses.values() for job in clients.get(client, {})), default=1) or 1)
     if not banded:
@@ -165,7 +191,7 @@ def _draw_by_number(axes, client, responses, looks, scale):
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel('job')
     axes.set_ylabel(scale.label)
-    return banded
+    return banded, cut
 
 
 def _draw_band(axes, jobs, times, colour):
@@ -184,19 +210,19 @@ def _rank(ordered, share):
 
 
 def _draw_distribution(axes, client, responses, looks, scale):
-    for run, (colour, dash, marker) in looks.items():
+    for run, look in looks.items():
         jobs = responses[run].get(client, {})
         times = sorted(time * scale.factor for time in jobs.values() if not math.isnan(time))
         if times:
             shares = [number / len(jobs) for number in range(1, len(times) + 1)]
-            axes.plot([times[0], *times], [0, *shares], color=colour, linestyle=dash, drawstyle='steps-post', marker=marker,
-                      markevery=(len(times) // 10 or 1), markersize=3, zorder=3)
+            axes.plot([times[0], *times], [0, *shares],
+                      **{**look, 'drawstyle': 'steps-post', 'markevery': len(times) // 10 or 1, 'clip_on': True, 'zorder': 3})
     scale.of_x(axes)
     axes.set_xlabel(scale.label)
     axes.set_ylim(0, 1.02)
     axes.set_ylabel('share of jobs within this time')
     axes.yaxis.set_major_formatter(PercentFormatter(1))
-    return False
+    return False, False
 
 
 def _name_ends(axes, ends):

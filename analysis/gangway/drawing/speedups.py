@@ -1,7 +1,7 @@
 """How much faster clients are on several GPUs: bars for each client, where the number of GPUs is swept from 1 on."""
 import math
 from collections import Counter
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from matplotlib.lines import Line2D
 
@@ -15,6 +15,13 @@ _LOOKS = [style.Style(style.GREY, 'o', '', '-'), style.Style(style.BLUE, 's', '/
 _IN_PROPORTION = {'color': 'black', 'linewidth': 0.8, 'linestyle': ':'}
 _BEHIND_NUMBERS = {'facecolor': 'white', 'edgecolor': 'none', 'pad': 0.4}  # so that no line runs through them
 _PUBLISHED = {'color': style.VERMILLION, 'linewidth': 1.1, 'linestyle': '--'}
+_ABOVE_MARK = 7  # points from the end of a bar to its number, so that the mark of a bound has room
+
+
+@dataclass(frozen=True)
+class _Speedup:
+    value: float  # NaN where the client starved
+    bound: str    # a key of results.SIGNS
 
 
 def applies(results):
@@ -37,7 +44,8 @@ def draw(results):
     figure, grid = style.pyplot.subplots(len(policies), 1, squeeze=False, sharex=True, sharey=True,
                                          figsize=(style.WIDTH, 0.9 + 2.1 * len(policies)))
     looks = {count: look for count, look in zip(sorted(set(_gpus(results).values())), _LOOKS) if count in counts}
-    values = [value for of_policy in found.values() for of_count in of_policy.values() for value in of_count.values()]
+    speedups = [each for of_policy in found.values() for of_count in of_policy.values() for each in of_count.values()]
+    values = [each.value for each in speedups if not math.isnan(each.value)] or [1]  # each may have starved
     log, shown = max(values) > _LOG_FROM * min(values), []
     for axes, policy in zip(grid[:, 0], policies):
         _draw_bars(axes, [*clients, _MEAN], found[policy], looks, log)
@@ -48,12 +56,14 @@ def draw(results):
     if log:
         style.log_y(axes, 0.8 * min(1, *values), 1.5 * max(*counts, *values))
     else:
-        axes.set_ylim(0, 1.12 * max(*counts, *values))
-    style.lay_out(figure, results.title, _handles(results, looks, shown))
+        axes.set_ylim(0, (1.18 if any(each.bound for each in speedups) else 1.12) * max(*counts, *values))
+    unsure = [*style.bound_handles({each.bound for each in speedups}, 'bar'), *style.starved_handles(len(values) < len(speedups))]
+    style.lay_out(figure, results.title, [*_handles(results, looks, shown), *unsure])
     return figure
 
 
 _MEAN = object()  # beside the names of clients
+_INVERSE = {'': '', 'at least': 'at most'}  # of a time's bound
 
 
 def _gpus(results):
@@ -63,30 +73,60 @@ def _gpus(results):
 
 
 def _speedups(results, policy):
-    """number of GPUs -> client -> speedup; of those who finished nothing, none."""
+    """number of GPUs -> client -> _Speedup; of those who had nothing to do, none."""
     of_point = _gpus(results)
-    ntts = {(of_point[row.point], row.client): row.ntt.mean for row in results.clients if row.policy == policy}
-    base = {client: 1 if results.alone() else ntt for (count, client), ntt in ntts.items() if count == 1}
+    rows = {(of_point[row.point], row.client): row for row in results.clients if row.policy == policy}
     counts = [count for count in sorted(set(of_point.values())) if count > 1 or results.alone()]
-    return {count: {client: base[client] / ntts[count, client] for client in base
-                    if base[client] > 0 and ntts[count, client] > 0} for count in counts}
+    clients = [client for count, client in rows if count == 1]
+    found = {count: {client: _speedup(rows[count, client], None if results.alone() else rows[1, client]) for client in clients}
+             for count in counts}
+    return {count: {client: each for client, each in of_count.items() if each} for count, of_count in found.items()}
+
+
+def _speedup(row, base):
+    """base: the same client on one GPU; None where it is alone, as its standalone time is known. A lower bound of that time makes a speedup
+    a lower bound, too, one of `row` an upper bound, both something that could be more or less."""
+    both = [row, base] if base else [row]
+    if any(each.starved_runs for each in both):
+        return _Speedup(math.nan, '')
+    if not all(each.ntt.mean > 0 for each in both):
+        return None
+    return _Speedup((base.ntt.mean if base else 1) / row.ntt.mean, _together([_INVERSE[row.bound('ntt')], base.bound('ntt') if base else '']))
+
+
+def _together(bounds):
+    """What a product or mean of such values is."""
+    found = set(bounds) - {''}
+    return found.pop() if len(found) == 1 else 'rough' if found else ''
 
 
 def _with_mean(speedups, alone):
-    """Of clients that are alone the mean, as throughputs are averaged; of ratios to another run the geometric one."""
-    def mean(values):
-        return sum(values) / len(values) if alone else math.exp(sum(map(math.log, values)) / len(values))
+    """Of clients that are alone the mean, as throughputs are averaged; of ratios to another run the geometric one. None where a client
+    starved."""
+    def mean(found):
+        values = [each.value for each in found]
+        value = sum(values) / len(values) if alone else math.exp(sum(map(math.log, values)) / len(values))
+        return _Speedup(value, _together(each.bound for each in found))
 
     return {count: {**of_count, **({_MEAN: mean(of_count.values())} if of_count else {})}
             for count, of_count in speedups.items()}
 
 
 def _draw_bars(axes, places, speedups, looks, log):
-    measured = {count: [(places.index(client), Measured(value, math.nan)) for client, value in of_count.items()]
-                for count, of_count in speedups.items()}
-    bars.draw_groups(axes, len(places), measured, looks, 1 if log else 0)
-    for container in axes.containers:
-        axes.bar_label(container, fmt='%.2f', fontsize=7, padding=1.5, bbox=_BEHIND_NUMBERS)
+    known = {count: [(places.index(client), each) for client, each in of_count.items() if not math.isnan(each.value)]
+             for count, of_count in speedups.items()}
+    measured = {count: [(place, Measured(each.value, math.nan)) for place, each in found] for count, found in known.items()}
+    base = 1 if log else 0
+    bars.draw_groups(axes, len(places), measured, looks, base)
+    for index, (count, found) in enumerate(known.items()):
+        right = bars.offset(index, len(known))
+        for text, (_, each) in zip(axes.bar_label(axes.containers[index], fmt='%.2f', fontsize=7, padding=1.5, bbox=_BEHIND_NUMBERS), found):
+            if each.bound and each.value >= base:
+                text.xyann = (0, _ABOVE_MARK)
+        style.mark_bounds(axes, [(place + right, max(each.value, base), each.bound) for place, each in found], shown_by='bar')
+        for client, each in speedups[count].items():
+            if math.isnan(each.value):
+                style.mark_starved(axes, places.index(client) + right)
     axes.axvline(len(places) - 1.5, color=style.GREY, linewidth=0.6)
     axes.axhline(1, zorder=1.5, **style.ALONE)
     for count in speedups:
