@@ -68,7 +68,7 @@ class Comparisons(InAFolder):
     def test_a_panel_for_each_policy_with_the_same_limits(self):
         panels = [axes for axes in agreement.draw_jobs(self.pair()).axes if axes.get_visible()]
         self.assertEqual([axes.get_title() for axes in panels],
-                         [f'{policy} (26 jobs)' for policy in ('sjf', 'srt', 'rr', 'cfs', 'frs')])
+                         [f'{policy} (26 of 27 jobs)' for policy in ('sjf', 'srt', 'rr', 'cfs', 'frs')])
         self.assertEqual(len({(axes.get_xlim(), axes.get_ylim()) for axes in panels}), 1)
         self.assertEqual([panels[0].get_ylabel(), panels[-1].get_xlabel()],
                          ['NTT predicted (sim)', 'NTT measured (cuda)'])
@@ -80,7 +80,7 @@ class Comparisons(InAFolder):
 
     def test_the_legend_tells_medians_and_the_axis_what_lies_beyond(self):
         figure = agreement.draw_errors(self.pair())
-        self.assertIn('rr (median +0.0 %)', [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertIn('rr (median +0.0 % of the 26 jobs in both)', [text.get_text() for text in figure.legends[0].get_texts()])
         self.assertEqual(agreement._window([[0.0] * 999 + [1000.0]])[2], 0.001)
         self.assertNotIn('beyond', figure.axes[1].get_xlabel())
 
@@ -186,7 +186,7 @@ class Comparisons(InAFolder):
         page, = agreement.draw_metrics(pair)
         self.assertEqual([text.get_text() for text in page.axes[0].texts], ['+0.0', '+0.0', '+0.0', '−20.0', '+0.0'])
         median = [text.get_text() for text in agreement.draw_errors(pair).legends[0].get_texts() if text.get_text().startswith('rr')]
-        self.assertEqual(median, ['rr (median +0.0 %)'])
+        self.assertEqual(median, ['rr (median +0.0 % of the 26 jobs in both)'])
         self.assertIn('(B − A) / A', agreement.draw_errors(pair).axes[1].get_xlabel())
 
     def test_a_sweep_has_a_row_of_panels_for_each_point_on_pages(self):

@@ -42,7 +42,7 @@ class Package(unittest.TestCase):
     def test_assignments_replace_what_was_there(self):
         experiment = gangway.Experiment('frs/fig4')
         experiment['policies.rr.params.quantum'] = '2 ms'
-        experiment['policies'] = ['rr', 'sjf']
+        experiment['policies'], experiment['published'] = ['rr', 'sjf'], []
         self.assertEqual(experiment.configuration['policies'], ['rr', 'sjf'])
         experiment['policies.rr.params.quantum'] = '3 ms'
         self.assertEqual(experiment['policies.rr.params.quantum'], '3 ms')

@@ -1,6 +1,5 @@
 """How well a prediction agrees with a measurement: NTT of single jobs, their errors, and the metrics of each policy."""
 import math
-import operator
 import statistics
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -9,10 +8,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
-from gangway.drawing import bars, csv_file, names, style
+from gangway.drawing import bars, names, style
 from gangway.drawing.results import METRICS, InputError, read, read_job_ntts
 
-_JOB = ('point', 'policy', 'replication', 'permutation', 'client', 'job')  # the keys of read_job_ntts()
 _BAND = 0.05           # of the measured value
 _LOG_FROM = 15         # a ratio of largest to smallest NTT that crowds the small ones on a linear axis
 _COLUMNS = 3           # of panels of jobs
@@ -97,24 +95,15 @@ def _match_jobs(first, second):
     """As Pair has them: jobs that finished in both, and by policy how many did in one only, and in neither."""
     ntts, others = (read_job_ntts(found.path) or {} for found in (first, second))
     jobs, in_one, in_none = {}, Counter(), Counter()
-    if ntts and others:
-        for key, ntt in ntts.items():
-            if key in others:
-                jobs.setdefault(key[1], []).append((ntt, others[key]))
-        left, others_left = map(_unfinished_jobs, (first, second))
-        in_one.update(key[1] for key in left if key in others)
-        in_one.update(key[1] for key in others_left if key in ntts)
-        in_none.update(key[1] for key in left & others_left)
+    for key, ntt in ntts.items():
+        if key not in others:
+            continue
+        finished = [not math.isnan(value) for value in (ntt, others[key])]
+        if all(finished):
+            jobs.setdefault(key[1], []).append((ntt, others[key]))
+        else:
+            (in_one if any(finished) else in_none)[key[1]] += 1
     return jobs, in_one, in_none
-
-
-def _unfinished_jobs(found):
-    """The keys of read_job_ntts() for those that it leaves out. The file is not read again where the summary says that there are none."""
-    if not any(row.unfinished for row in found.summary):
-        return set()
-    with csv_file.lines(found.path / 'jobs.csv', [*_JOB, 'ntt']) as (header, lines):
-        key_and_ntt = operator.itemgetter(*map(header.index, [*_JOB, 'ntt']))
-        return {tuple(key) for *key, ntt in map(key_and_ntt, (cells for _, cells in lines)) if not ntt}
 
 
 def draw_jobs(pair):

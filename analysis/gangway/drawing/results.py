@@ -303,21 +303,20 @@ def _read_jobs(file, columns):
 
 
 def read_job_ntts(path):
-    """(point, policy, replication, permutation, client, job), as texts, -> NTT, of the jobs that finished; None where
-    the folder has no jobs.csv."""
+    """(point, policy, replication, permutation, client, job), as texts, -> NTT, NaN of a job that did not finish; None
+    where the folder has no jobs.csv."""
     file = Path(path) / 'jobs.csv'
     if not file.exists():
         return None
     ntts = {}
     for line, (*key, ntt) in _read_jobs(file, ['ntt']):  # without a Row for each: there may be a million
-        if ntt:
-            try:
-                value = float(ntt)
-            except ValueError:
-                value = math.nan
-            if not 0 < value < math.inf:
-                raise InputError(file, f"'{ntt}'", 'a number above 0', line, 'ntt')
-            ntts[tuple(key)] = value
+        try:
+            value = float(ntt) if ntt else math.nan
+        except ValueError:
+            value = 0
+        if ntt and not 0 < value < math.inf:
+            raise InputError(file, f"'{ntt}'", 'a number above 0', line, 'ntt')
+        ntts[tuple(key)] = value
     return ntts
 
 
