@@ -51,8 +51,7 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       "--jobs", settings->jobs,
       "what a job is: sync, from a submission to the call that leaves nothing outstanding; nvtx:NAME or "
       "nvtx:DOMAIN/NAME, an NVTX range; whole, the program (default: whole where memory moves under a policy "
-      "that evicts when a "
-      "quantum or slice ends, else sync)");
+      "that evicts when a quantum or slice ends, else sync)");
   sub->add_option_function<std::string>(
          "--memory", [settings](const std::string& which) { settings->native_memory = which == "native"; },
          "native: the program's memory stays on the GPU; managed: it may leave (default: the daemon's "

@@ -12,6 +12,7 @@
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
 #include "models/input/table.hpp"
+#include "models/metrics/statistics.hpp"
 
 namespace gangway::compared {
 namespace {
@@ -76,12 +77,12 @@ class JobReader {
 };
 
 // The share of the errors that is at most the result, nearest rank, where `endless` more are infinite.
-double rank_among(const std::vector<double>& absolute, std::size_t endless, double share) {
-  const auto all = static_cast<double>(absolute.size() + endless),
-             finite = static_cast<double>(absolute.size());
-  const double rank = std::max(1.0, std::ceil(share * all));
-  if (rank > finite) return std::numeric_limits<double>::infinity();
-  return nearest_rank(absolute, rank / finite);
+double rank_among(std::vector<double> absolute, std::size_t endless, double share) {
+  const std::int64_t rank = rank_of(share, std::ssize(absolute) + static_cast<std::int64_t>(endless));
+  if (rank > std::ssize(absolute)) return std::numeric_limits<double>::infinity();
+  const auto place = absolute.begin() + static_cast<std::ptrdiff_t>(rank - 1);
+  std::nth_element(absolute.begin(), place, absolute.end());
+  return *place;
 }
 
 // Beside jobs that finished in one folder only.

@@ -24,8 +24,7 @@ void EqualReplications::add(const GroupRows& cell) {
 std::optional<std::string> EqualReplications::text() const {
   if (!several_ || differ_) return std::nullopt;
   return "warning: all replications are equal, as nothing here is random: one says as much, and intervals of "
-         "0 say "
-         "nothing";
+         "0 say nothing";
 }
 
 }  // namespace gangway

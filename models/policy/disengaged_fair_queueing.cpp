@@ -35,7 +35,7 @@ class DisengagedFairQueueing : public AccessPolicy {
         {{"sampling", "longest sampling of a client", Parameter::Time{5_ms, 1_us, 10_s}},
          {"requests", "sampling of a client ends after this many requests",
           Parameter::Integer{32, 1, 1'000'000}},
-         {"requests_mixed", "the same for a client with several channels",
+         {"requests_mixed", "the same for a client with several channels; a program counts as having one",
           Parameter::Integer{96, 1, 1'000'000}},
          {"free_run", "length of the free run, in sampling windows of all sampled clients",
           Parameter::Number{5, 0.1, 1000}},
