@@ -18,7 +18,7 @@ class PollProbe {
 
   // Launches as many persistent blocks as fit, each doing `pieces` equal pieces of work. If `polled`, each
   // piece is a block-task, after which the block claims the next one and so reads the flag; otherwise all
-  // pieces of a block are one block-task. Returns the time from the first block's start to the last one's
+  // pieces of a block are one block-task. Returns the time from the first claim to the last block's
   // end. Waits. Throws RunError.
   virtual Duration work(std::int64_t pieces, bool polled) = 0;
 };

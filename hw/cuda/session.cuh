@@ -100,7 +100,7 @@ class Session {
   bool gone() const { return launch_ == 0 || read(signals_->gone) == launch_; }
   // Once gone:
   std::uint32_t done() const { return read(signals_->done); }  // block-tasks of the kernel in total
-  unsigned long long device_ns() const {  // from the first block's start to the last block's end
+  unsigned long long device_ns() const {  // from the first claim (or original block's start) to the last end
     return read(signals_->ended) - read(signals_->begun);
   }
 
