@@ -80,8 +80,8 @@ class DeviceProbes {
   };
   // After gone. Waits and allocates.
   virtual Observed observed() = 0;
-  // From the first claim, or an original form's first block, to the last block's end of the last launch, on the
-  // device's clock.
+  // From the first claim, or an original form's first block, to the last block's end of the last launch, on
+  // the device's clock.
   virtual Duration device_time() = 0;
   // SM resources of its forms; none without SMs.
   virtual std::optional<KernelForms> forms(KernelIndex) const { return std::nullopt; }
