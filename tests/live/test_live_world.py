@@ -218,7 +218,7 @@ horizon: {horizon}
                 self.assertEqual(sum(int(row["evictions"]) for row in urgent + batch), 0)
             self.assertTrue(any(f"-{policy}." in trace.name or f"-{policy}-" in trace.name for trace in (self.folder / "out/trace").iterdir()))
         piv = [row for row in rows if row["policy"] == "piv" and row["client"] == "batch"]
-        self.assertGreater(sum(int(row["evictions"]) for row in piv), 2)
+        self.assertGreater(sum(int(row["evictions"]) for row in piv), 0)
         # Under a grant nobody else is there: whoever is at work has the device alone.
         for policy in ("piv", "edf"):
             trace = json.loads(subprocess.run(["zcat", "-f", next((self.folder / "out/trace").glob(f"*{policy}*"))], capture_output=True).stdout)
