@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -223,7 +224,13 @@ int bound(Arguments& arguments) {
     SearchLimits limits{std::nullopt, arguments.steps};
     if (arguments.seconds > 0) limits.seconds = arguments.seconds;
     if (!arguments.save.empty()) make_empty_folder(arguments.save, "--save");
-    seen.searched = search_worst_case(set, limits, seed, catch_interrupts());
+    try {
+      seen.searched = search_worst_case(set, limits, seed, catch_interrupts());
+    } catch (...) {
+      std::error_code ignored;  // that it is not empty
+      if (!arguments.save.empty()) std::filesystem::remove(arguments.save, ignored);
+      throw;
+    }
   }
   if (arguments.json)
     fmt::print("{}\n", json_of(set, report, seen).dump(1));

@@ -128,7 +128,7 @@ void add_trace(CLI::App& app, int& code) {
       ->required()
       ->type_name(value_type::kFile);
   sub->add_option("--point", arguments->point, "point number (default 0)");
-  sub->add_option("--policy", arguments->policy, "label of the policy (default: the first)")
+  sub->add_option("--policy", arguments->policy, "label of the policy (default: the first by name)")
       ->type_name(value_type::kPolicy);
   sub->add_option("--replication", arguments->replication, "replication number (default 0)");
   sub->add_option("--permutation", arguments->permutation, "permutation number (default 0)");

@@ -30,9 +30,9 @@ class TimeReader {
  public:
   // At least 10^-15.
   Rational positive(const Field& field) {
-    return read(field, Rational(1, 1'000'000'000'000'000), "above 0 and at most 10^15");
+    return read(field, Rational(1, 1'000'000'000'000'000), "above 0 and at most 10^15, in at most 18 digits");
   }
-  Rational any(const Field& field) { return read(field, 0, "from 0 to 10^15"); }
+  Rational any(const Field& field) { return read(field, 0, "from 0 to 10^15, in at most 18 digits"); }
   std::string unit() const { return unit_ == nullptr ? std::string() : std::string(unit_->name); }
 
  private:

@@ -29,7 +29,7 @@ class Recording:
 
     @cached_property
     def _database(self) -> sqlite3.Connection:
-        _core.check(self.path)
+        _core.recording_summary(self.path)  # refuses what is none
         with open(self.path, 'rb') as file:
             compressed = file.read(2) == b'\x1f\x8b'
         if not compressed:

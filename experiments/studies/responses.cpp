@@ -89,6 +89,7 @@ SimulatedResponses simulate(const SporadicTasks& set, const std::string& unit, c
         client.repeat.jobs = static_cast<std::uint32_t>(client.repeat.releases.size());
         if (!client.repeat.releases.empty()) workload.clients.push_back(std::move(client));
       }
+      if (workload.clients.empty()) continue;  // all begin after the end
       if (pattern.shorter) shorten(workload);
       Device device = device_of(set.layout, set.order, set.channels,
                                 round % 2 == 0 ? Placement::most_room_first : Placement::lowest_index_first);

@@ -246,8 +246,14 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
   check_names(value.minus, "", point, field);
   check_clients_taken(value.clients, point, field);
   const bool other_clients = !value.relative_to_client.empty() || value.relative_to_clients;
-  if (value.relative_to_point && base == value.point && value.relative_to.empty() && !other_clients)
+  const bool has_base = value.relative_to_point || !value.relative_to.empty() || other_clients;
+  const bool same_policy = value.relative_to.empty() || value.relative_to == value.policy;
+  const bool same_client =
+      !other_clients || (!value.client.empty() && value.relative_to_client == value.client);
+  if (has_base && base == value.point && same_policy && same_client)
     field.fail("a value relative to itself", "another point, another policy or another client");
+  if (value.minus == value.policy && !value.minus.empty() && !has_base)
+    field.fail("a value minus itself", "another policy");
   check_names(value.relative_to.empty() ? value.policy : value.relative_to,
               other_clients ? value.relative_to_client : value.client, experiment.points[base], field);
   check_clients_taken(value.relative_to_clients, experiment.points[base], field);

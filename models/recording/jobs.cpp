@@ -134,12 +134,29 @@ class SyncJobs {
   std::vector<Open> threads_;
 };
 
-void cut_by_ranges(Recording& r, const JobRule& rule) {
+// Those of a name, but for those within another of their thread; in the order of their beginning.
+std::vector<Range> outermost(const Recording& r, const JobRule& rule) {
   std::vector<bool> named(r.range_names.size());
   for (std::size_t n = 0; n < named.size(); ++n) named[n] = is_job(r.range_names[n], rule);
+  std::vector<Range> ranges;
   for (const Range& range : r.ranges)
-    if (named[range.name] && range.length)
-      r.jobs.push_back({JobKind::nvtx, range.thread, range.begin, *range.length, false});
+    if (named[range.name] && range.length) ranges.push_back(range);
+  std::stable_sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+    return a.begin != b.begin ? a.begin < b.begin : *a.length > *b.length;
+  });
+  std::vector<Time> ends(r.threads.size());
+  std::erase_if(ranges, [&](const Range& range) {
+    Time& end = ends[range.thread];
+    const bool within = range.begin + *range.length <= end;
+    end = std::max(end, range.begin + *range.length);
+    return within;
+  });
+  return ranges;
+}
+
+void cut_by_ranges(Recording& r, const JobRule& rule) {
+  for (const Range& range : outermost(r, rule))
+    r.jobs.push_back({JobKind::nvtx, range.thread, range.begin, *range.length, false});
   // Both are in the order of their beginning.
   std::vector<Index> open;
   std::size_t next = 0;
@@ -216,9 +233,8 @@ bool is_job(const RangeName& name, const JobRule& rule) {
     return text.starts_with(pattern.substr(0, pattern.size() - 1));
   };
   if (matches(name.name, wanted)) return true;
-  const std::size_t slash = wanted.find('/');
-  return slash != std::string_view::npos && name.domain == wanted.substr(0, slash) &&
-         matches(name.name, wanted.substr(slash + 1));
+  const std::string domain = name.domain + "/";
+  return wanted.starts_with(domain) && matches(name.name, wanted.substr(domain.size()));
 }
 
 void cut_jobs(Recording& r, const JobRule& rule) {

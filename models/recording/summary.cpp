@@ -136,6 +136,25 @@ void add_works(const Recording& r, Summary& out) {
                    [](const auto& a, const auto& b) { return a.total > b.total; });
 }
 
+void count_overlaps(const Recording& r, Summary& out) {
+  std::vector<Time> job_ends(r.threads.size()), work_ends(r.streams.size());
+  for (const Job& job : r.jobs) {
+    if (job.thread == kNone) continue;
+    Time& end = job_ends[job.thread];
+    if (!job.warm_up && job.begin < end) ++out.overlapping_jobs;
+    end = std::max(end, job.begin + job.length);
+  }
+  Duration all;
+  for (const Work& work : r.works) {
+    Time& end = work_ends[work.stream];
+    if (work.begin < end) out.overlapping_work += std::min(end, work.end()) - work.begin;
+    end = std::max(end, work.end());
+    all += work.length;
+  }
+  // Some of it is how time stamps are taken.
+  if (100 * out.overlapping_work.ns < all.ns) out.overlapping_work = {};
+}
+
 void add_jobs(const Recording& r, Summary& out) {
   std::vector<std::int64_t> kernels_in(r.graphs.size()), submissions(r.jobs.size()), kernels(r.jobs.size());
   for (const GraphNode& node : r.nodes) kernels_in[node.graph] += node.kind == WorkKind::kernel;
@@ -162,6 +181,7 @@ void add_jobs(const Recording& r, Summary& out) {
   out.outliers = std::count_if(lengths.begin(), lengths.end(),
                                [&](std::int64_t length) { return 2 * length > 3 * out.p90.ns; });
   out.longest_job = std::max_element(lengths.begin(), lengths.end()) - lengths.begin();
+  count_overlaps(r, out);
   out.submissions_of_job = static_cast<double>(percentile(submissions_of, 0.5));
   out.kernels_of_job = static_cast<double>(percentile(kernels_of, 0.5));
 }
@@ -272,6 +292,11 @@ std::string to_text(const Recording& r, const Summary& s) {
            s.outliers, s.jobs, s.longest_job);
       line("          (predictions play them, too: if something disturbed the program, record it again)");
     }
+    if (s.overlapping_jobs > 0)
+      line(
+          "overlap   {} before an earlier one of the same thread has ended; predictions play them one after "
+          "the other",
+          plural(s.overlapping_jobs, "job begins", "jobs begin"));
     if (r.about.unrecorded > Duration{})
       line("          median {} when nobody records it; predictions scale the host's times to that",
            about(r.about.unrecorded));
@@ -280,6 +305,10 @@ std::string to_text(const Recording& r, const Summary& s) {
              ? std::string()
              : "; the kernels of " + plural(s.graphs_without_nodes, "graph") + " are not known");
   }
+  if (s.overlapping_work > Duration{})
+    line(
+        "overlap   for {} works of a stream run beside each other; predictions play them one after the other",
+        about(s.overlapping_work));
   for (const Summary::OfGpu& g : s.gpus) {
     const double busy = g.share(g.busy), host = g.share(g.waits_for_host);
     line("GPU {}     {}: busy {:.1f} % of the time of jobs, waits for the host {:.1f} %: {}", g.gpu,

@@ -17,6 +17,8 @@ struct Summary {
   Duration median, p90, shortest, longest;  // of jobs; 0 if there are none
   std::int64_t outliers = 0;                // jobs of more than 1.5 times the 90th percentile
   std::int64_t longest_job = 0;             // the first of them, counted as in `jobs: {from: ..., to: ...}`
+  std::int64_t overlapping_jobs = 0;        // that begin before an earlier one of their thread has ended
+  Duration overlapping_work;                // for which a stream's work runs beside earlier work of it
   double submissions_of_job = 0,
          kernels_of_job = 0;  // medians; kernels of graphs count if known
 

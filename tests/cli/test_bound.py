@@ -117,6 +117,10 @@ class Bound(ProgramTest):
         many = self.file("many.yaml", text.replace("g: 2", "g: 1000000000"))
         self.assertIn("500000000 waves of blocks in each of 200 orders", self.refused("bound", many, "--simulate", 1))
 
+    def test_a_time_in_which_nothing_may_be_released(self):
+        for time in ("0.1 ms", "1 ms", "4 ms"):  # the detector's task comes every 8 ms, at an offset in some patterns
+            self.assertIn("simulated", self.gangway("bound", ROOT / "examples/detector/detector.yaml", "--simulate", time).stdout)
+
     def test_wrong_calls_of_the_search(self):
         path = self.file("set.yaml", SET)
         (self.folder / "full").mkdir()
@@ -129,6 +133,8 @@ class Bound(ProgramTest):
         self.refused("bound", path, "--search", 1, "--steps", 5)
         owners = "kind: taskset\nversion: 1\nname: o\nscheduler: fixed-priority\ntasks: [{name: a, c: 2, e: 1, l: 1, T: 12}]\n"
         self.assertIn("kernels that own the GPU", self.refused("bound", self.file("owners.yaml", owners), "--steps", 5))
+        self.refused("bound", "owners.yaml", "--steps", 5, "--save", "none")
+        self.assertFalse((self.folder / "none").exists())
         found = json.loads(self.gangway("bound", "owners.yaml", "--simulate", 500, "--json").stdout)["tasks"][0]
         self.assertEqual((found["simulated"]["exact"], found["tightest"]["exact"]), ("3", "3"))
 

@@ -284,6 +284,9 @@ class Imports(ProgramTest):
         self.assertEqual((self.folder / "a.rec").read_text(), "mine")
         self.imported("nsys", file, "--force")
         self.assertEqual(self.listed()["job_count"], 3)
+        profile = file.read_bytes()
+        self.assertIn("found the profile, expected another file", self.refused("import", "nsys", file, "--out", file, "--force"))
+        self.assertEqual(file.read_bytes(), profile)
         self.assertIn("no folder", self.refused("import", "nsys", file, "--out", "none/a.rec"))
 
     def test_wrong_files(self):

@@ -88,6 +88,8 @@ class Import {
     throw InputError({settings_.file, 0}, key, found, expected);
   }
   void check_absent(const std::string& file) const {
+    if (std::error_code failed; fs::equivalent(file, settings_.file, failed))
+      throw InputError({file, 0}, "--out", "the profile", "another file");
     if (!settings_.replace && fs::exists(file))
       throw InputError({file, 0}, "--out", "a file", "none: --force replaces it");
   }

@@ -184,6 +184,19 @@ TEST_CASE("ranges hold the calls of their thread and of threads without one") {
   CHECK(cut(m.r, "nvtx:t*p").empty());
 }
 
+TEST_CASE("of ranges within each other the outermost is a job") {
+  MadeRecording m;
+  const Index other = m.thread();
+  m.r.range_names = {{"", "step"}, {"", "step/forward"}, {"a/b", "step"}};
+  m.r.ranges = {{0, 0, Time{0}, Duration{100}},     {1, 0, Time{10}, Duration{50}},
+                {1, other, Time{20}, Duration{20}}, {1, 0, Time{70}, Duration{30}},
+                {1, 0, Time{200}, Duration{10}},    {0, 0, Time{200}, Duration{100}},
+                {0, 0, Time{290}, Duration{20}},    {2, 0, Time{400}, Duration{5}}};
+  CHECK(cut(m.r, "nvtx:step*") == Jobs{{0, 100}, {20, 20}, {200, 100}, {290, 20}, {400, 5}});
+  CHECK(cut(m.r, "nvtx:step/*") == Jobs{{10, 50}, {20, 20}, {70, 30}, {200, 10}});
+  CHECK(cut(m.r, "nvtx:a/b/step") == Jobs{{400, 5}});
+}
+
 TEST_CASE("the whole program is one job") {
   MadeRecording m;
   const Index s = m.stream();

@@ -51,6 +51,32 @@ TEST_CASE("busy, waiting for the host and neither add up to the time of jobs") {
   CHECK(text.find("1 job before them left out as warm-up") != std::string::npos);
 }
 
+TEST_CASE("what overlaps and is played one after the other is told") {
+  MadeRecording m;
+  const Index s = m.stream(), t = m.stream();
+  m.kernel(s, 0, 10, 1000);
+  m.kernel(t, 5, 20, 30);       // in another stream
+  m.kernel(s, 100, 1000, 500);  // 10 beside the first
+  m.kernel(s, 110, 1200, 100);  // wholly beside the second
+  m.r.jobs = {{JobKind::nvtx, 0, Time{0}, Duration{100}, false},
+              {JobKind::nvtx, 0, Time{90}, Duration{50}, false},
+              {JobKind::nvtx, 0, Time{140}, Duration{50}, false}};
+  Summary summary = summarise(m.r);
+  CHECK(summary.overlapping_jobs == 1);
+  CHECK(summary.overlapping_work == Duration{110});
+  const std::string text = to_text(m.r, summary);
+  CHECK(text.find("overlap   1 job begins before an earlier one of the same thread has ended") !=
+        std::string::npos);
+  CHECK(text.find("works of a stream run beside each other; predictions play them") != std::string::npos);
+  m.r.works.back().begin = Time{1500};
+  m.r.works[2].begin = Time{1005};  // 5 of 1,630
+  m.r.jobs.pop_back();
+  m.r.jobs.back().begin = Time{100};
+  summary = summarise(m.r);
+  CHECK((summary.overlapping_jobs == 0 && summary.overlapping_work == Duration{}));
+  CHECK(to_text(m.r, summary).find("overlap") == std::string::npos);
+}
+
 TEST_CASE("jobs far beyond the 90th percentile are outliers, and the longest is named") {
   MadeRecording m;
   const Index s = m.stream();

@@ -130,7 +130,8 @@ def _of_folder(found, asked):
 def _of_services(found, times, distributed):
     if services.against_load(found):
         yield 'latency', lambda: services.draw_latency(found)
-        yield 'attainment', lambda: services.draw_attainment(found)
+        if any(row.slo_ns for row in found.services):
+            yield 'attainment', lambda: services.draw_attainment(found)
     if responses.is_distributed(times) or distributed and times:
         yield 'latency-distribution', lambda: services.draw_distributions(found, results.read_all_responses(found.path))
     yield 'throughput-tail', lambda: [services.draw_throughput_and_tail(found)]
