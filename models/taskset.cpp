@@ -379,4 +379,11 @@ class Written {
 
 std::string to_yaml(const TaskSet& set) { return to_yaml(Written(set).take()); }
 
+bool is_periodic(const TaskSet& set) {
+  if (const auto* owners = std::get_if<OwningTasks>(&set.tasks))
+    return std::all_of(owners->tasks.begin(), owners->tasks.end(),
+                       [](const OwningTask& task) { return task.period.has_value(); });
+  return std::holds_alternative<SporadicTasks>(set.tasks);
+}
+
 }  // namespace gangway

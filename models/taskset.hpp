@@ -119,6 +119,9 @@ struct TaskSet {
   std::variant<SporadicTasks, OneShotKernels, OwningTasks> tasks;
 };
 
+// Whether every task is released again and again: it has a period.
+bool is_periodic(const TaskSet& set);
+
 // Reads a `kind: taskset` mapping (keys: experiments/README.md). Times are exact: 0.1 is one tenth. All are
 // plain numbers or all have units; the set's unit is the first one. Throws InputError, also for a block
 // larger than the device.

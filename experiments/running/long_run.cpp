@@ -149,11 +149,9 @@ LongRun play_periodically(const OwningTasks& set, const std::string& unit, std::
 LongRun simulate_periodically(const TaskSet& given, std::uint64_t jobs, std::uint64_t seed) {
   if (const auto* sporadic = std::get_if<SporadicTasks>(&given.tasks))
     return play_periodically(*sporadic, given.unit, jobs, seed);
-  const auto* owners = std::get_if<OwningTasks>(&given.tasks);
-  if (owners == nullptr || !std::all_of(owners->tasks.begin(), owners->tasks.end(),
-                                        [](const OwningTask& task) { return task.period.has_value(); }))
+  if (!is_periodic(given))
     throw InputError(kCommand, given.name, "kernels without a period", "tasks that are released again");
-  return play_periodically(*owners, given.unit, jobs, seed);
+  return play_periodically(std::get<OwningTasks>(given.tasks), given.unit, jobs, seed);
 }
 
 }  // namespace gangway

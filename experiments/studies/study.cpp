@@ -76,6 +76,22 @@ void read_settings(Mapping& m, Study& study) {
   }
 }
 
+// What is asked of the sets, before any is drawn or played.
+void check_sets(const Node& root, const Study& study, const StudyPoint& point) {
+  const auto refuse = [&](const char* key, const std::string& found, const char* expected) {
+    throw InputError(root.find(key)->origin(), key, found, expected);
+  };
+  for (const TaskSet& set : point.given) {
+    if (study.simulated_jobs && !is_periodic(set))
+      refuse("simulate", "kernels without a period in the set " + quote(set.name),
+             "tasks that are released again");
+    if (study.search_steps && std::holds_alternative<OwningTasks>(set.tasks))
+      refuse("search", "kernels that own the GPU in the set " + quote(set.name), "kernels that share it");
+  }
+  if (study.search_steps && point.owners)
+    refuse("search", "kernels that own the GPU", "kernels that share it");
+}
+
 void check_swept_of_study(const SweptPath& swept) {
   const std::string first = first_of(swept.path());
   if (first != "generator" && first != "owners" && first != "orders" && first != "seed")
@@ -126,6 +142,7 @@ Study read_study(Configuration configuration, const std::vector<Override>& overr
   refuse_swept(study.sweep, overrides);
   const StudyPoint unswept = read_point(settings);  // the unswept file must be right by itself
   settings.finish();
+  check_sets(root, study, unswept);
   study.sets = unswept.sets;
   study.groups = GroupCounts(study.sweep, "orders", unswept.order_count());
   study.configuration = root.json().dump();
