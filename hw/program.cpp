@@ -106,6 +106,17 @@ void die_alike(int signal) {
 
 }  // namespace
 
+const struct sigaction& await_children() {
+  static const struct sigaction before = [] {
+    struct sigaction usual {
+    }, inherited{};
+    usual.sa_handler = SIG_DFL;
+    sigaction(SIGCHLD, &usual, &inherited);
+    return inherited;
+  }();
+  return before;
+}
+
 int refuse_program(const std::string& program) {
   const int problem = look_for(program).problem;
   return problem == 0 ? 0 : report_problem(program, problem);
@@ -117,6 +128,7 @@ std::string path_of_program(const std::string& program) {
 }
 
 std::string output_of_program(const std::vector<std::string>& command) {
+  await_children();
   int out[2];
   if (pipe2(out, O_CLOEXEC) != 0) return {};
   std::vector<char*> words;
@@ -146,6 +158,7 @@ std::string output_of_program(const std::vector<std::string>& command) {
 }
 
 int run_program(const std::vector<std::string>& command, int& refused) {
+  const struct sigaction& of_children = await_children();
   int failure[2];
   if (pipe2(failure, O_CLOEXEC) != 0)
     throw RunError(std::string("cannot create a pipe: ") + std::strerror(errno));
@@ -159,6 +172,7 @@ int run_program(const std::vector<std::string>& command, int& refused) {
     // Who kills this process, which the program's caller knows, means the program.
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != self) _exit(128 + SIGKILL);
+    sigaction(SIGCHLD, &of_children, nullptr);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     become(command, failure[1]);
   }
@@ -169,8 +183,8 @@ int run_program(const std::vector<std::string>& command, int& refused) {
   static_cast<void>(!read(failure[0], &why, sizeof why));
   close(failure[0]);
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
+  while (waitpid(child, &status, 0) < 0)
+    if (errno != EINTR) throw RunError(std::string("cannot await the program: ") + std::strerror(errno));
   child = 0;
   refused = why == 0
                 ? 0

@@ -1,6 +1,7 @@
 // Starting another program unchanged, and ending as it ended.
 #pragma once
 
+#include <csignal>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ std::string path_of_program(const std::string& program);
 // Standard output of a program with empty standard input and discarded errors. Empty if it cannot be started
 // or fails.
 std::string output_of_program(const std::vector<std::string>& command);
+
+// From now on it can be learnt how children end, also where this process was started with SIGCHLD ignored.
+// Returns how it was started.
+const struct sigaction& await_children();
 
 // Starts a program with this process's environment and files and waits for it: the status of waitpid().
 // Signals sent to this process alone are forwarded; those of the terminal reach it directly. If this process

@@ -74,10 +74,10 @@ CUstream stream_in(First first, Rest... rest) {
   if constexpr (std::is_same_v<First, CUstream>)
     return first;
   else if constexpr (std::is_same_v<First, const CUlaunchConfig*>)
-    return first->hStream;
+    return first != nullptr ? first->hStream : nullptr;  // the driver refuses none
   else if constexpr (std::is_same_v<First,
                                     CUDA_LAUNCH_PARAMS*>)  // one for each device: the first stands for all
-    return first->hStream;
+    return first != nullptr ? first->hStream : nullptr;
   else
     return stream_in(rest...);
 }

@@ -138,6 +138,7 @@ class LiveClient : public Port, public KeptClient {
 
   int socket() const { return socket_.get(); }
   pid_t process() const { return process_; }
+  int process_descriptor() const { return pidfd_.get(); }  // readable when the process has ended
   const std::string& name() const { return name_; }
   const ClientPage& page() const { return *page_; }
 

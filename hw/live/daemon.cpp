@@ -88,6 +88,10 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!fd) fail("a socket");
+  // One that an earlier daemon left. Anything else is somebody's file.
+  if (struct stat there{}; lstat(path.c_str(), &there) == 0 && !S_ISSOCK(there.st_mode))
+    throw InputError({"--socket", 0}, "socket", quote(path) + ", a file that is no socket",
+                     "a path that is free");
   unlink(path.c_str());
   const struct group* known = group.empty() ? nullptr : getgrnam(group.c_str());
   if (!group.empty() && known == nullptr)
@@ -305,6 +309,8 @@ void Daemon::serve(const epoll_event* events, int count) {
       for (auto& [socket, client] : clients_) say_who_waits(*client);
     } else if (settings_.checkpoints && fd == settings_.checkpoints->socket()) {
       hear_of_checkpoints();
+    } else if (const auto ended = ends_.find(fd); ended != ends_.end()) {
+      gone(ended->second);  // its socket may live on in a child that it made without the C library's fork()
     } else {
       serve_socket(fd);
     }
@@ -365,6 +371,8 @@ void Daemon::gone(int socket) {
   if (found == clients_.end()) return;
   const std::unique_ptr<LiveClient> client = std::move(found->second);
   clients_.erase(found);
+  epoll_ctl(events_.get(), EPOLL_CTL_DEL, client->process_descriptor(), nullptr);
+  ends_.erase(client->process_descriptor());
   closes(*client);
   forget_move(*client);
   windows_.erase(client.get());

@@ -192,6 +192,7 @@ class Daemon : private MoveJournal {
   std::map<int, std::uint64_t> program_of_;
   std::map<std::uint64_t, Program> programs_;
   std::map<int, std::unique_ptr<LiveClient>> clients_;  // by socket
+  std::map<int, int> ends_;                             // by the client's process descriptor: its socket
   using GroupName = std::pair<uid_t, std::string>;
   std::map<GroupName, std::unique_ptr<ClientGroup>> groups_;
   struct Named {

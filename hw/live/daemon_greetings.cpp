@@ -80,6 +80,8 @@ void Daemon::greet(int socket) {
       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return gone(socket);
   hello.name[sizeof hello.name - 1] = hello.group[sizeof hello.group - 1] = '\0';
+  for (char& c : hello.name)  // names stand in lines, and between commas
+    if (c == ',' || c == 0x7F || (c > 0 && c < ' ')) c = '_';
   if (hello.version != kVersion)
     return refuse(socket,
                   fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));
@@ -176,6 +178,8 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   opens(*client);
   if (started) ++program->second.clients;
   LiveClient& welcomed = *(clients_[socket] = std::move(client));
+  ends_[welcomed.process_descriptor()] = socket;
+  watch(welcomed.process_descriptor());
   tell_of_company();
   conductor_of(welcomed).step(now());  // what it may do is known before it hears of it
   if (!welcomed.welcome(origin_, settings_.held)) gone(socket);

@@ -1,5 +1,6 @@
 #include "hw/live/socket.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -15,6 +16,17 @@ void Descriptor::reset(int fd) {
   fd_ = fd;
 }
 
+namespace {
+
+// A program that has closed its standard input, output or error would read or write here.
+Descriptor beyond_standard(int fd) {
+  Descriptor owned(fd);
+  if (fd < 0 || fd > STDERR_FILENO) return owned;
+  return Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+}
+
+}  // namespace
+
 Descriptor connect_to(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -23,7 +35,7 @@ Descriptor connect_to(const std::string& path) {
     return {};
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  Descriptor fd(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  Descriptor fd = beyond_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
   const timeval most{5, 0};  // a daemon that is stopped must not stop its clients
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
@@ -72,7 +84,7 @@ bool receive_record(int socket, void* data, std::size_t size, Descriptors* descr
     for (std::size_t i = 0; i < count; ++i) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(h) + i * sizeof(int), sizeof fd);
-      Descriptor owned(fd);
+      Descriptor owned = beyond_standard(fd);
       if (descriptors != nullptr && received < expected) (*descriptors)[received] = std::move(owned);
       ++received;
     }

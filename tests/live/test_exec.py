@@ -55,6 +55,13 @@ class Wrong(unittest.TestCase):
         self.check(126, "cannot be executed", "exec", "--", "/etc/passwd")
         self.check(126, "cannot be executed", "exec", "--", "/")
 
+    def test_a_socket_that_is_somebodys_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "results.csv"
+            file.write_text("precious")
+            self.check(2, "a file that is no socket", "serve", "--policy", "piv", "--socket", str(file))
+            self.assertEqual(file.read_text(), "precious")
+
     def test_no_daemon(self):
         with tempfile.TemporaryDirectory() as folder:
             self.check(1, "gangway serve", "exec", "--socket", folder + "/socket", "--", "true")
@@ -126,6 +133,47 @@ class Programs(unittest.TestCase):
         self.assertEqual(err.splitlines()[0], "oops")
         self.assertIn("nothing of it was scheduled", err.splitlines()[1])
         self.assertEqual(daemon.run("sh", "-c", "kill -KILL $$")[0], -signal.SIGKILL)
+        daemon.end()
+
+    def test_a_caller_that_ignores_how_its_children_end(self):
+        daemon = Daemon("--policy", "piv")
+        for code, command in ((7, "exit 7"), (-signal.SIGSEGV, "kill -SEGV $$")):
+            result = subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, "--", "sh", "-c", command], capture_output=True, timeout=LIMIT,
+                                    env=daemon.environment(), preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+            self.assertEqual(result.returncode, code)
+        ignored = "grep SigIgn /proc/self/status"  # as the caller had it
+        native = subprocess.run(["sh", "-c", ignored], capture_output=True, preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        under = subprocess.run([GANGWAY, "exec", "--socket", daemon.socket, "--", "sh", "-c", ignored], capture_output=True,
+                               env=daemon.environment(), preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+        self.assertEqual(under.stdout, native.stdout)
+        daemon.end()
+
+    def test_a_program_without_standard_files(self):
+        daemon = Daemon("--policy", "piv")
+        program = daemon.start("sh", "-c", f"exec {CLIENT} jobs 300 <&- >&- 2>&-")
+        for _ in range(100):
+            found = daemon.status()["clients"]
+            if found:
+                break
+            time.sleep(0.05)
+        folder = Path(f"/proc/{found[0]['process']}/fd")
+        files = {int(file.name): os.readlink(file) for file in folder.iterdir()}
+        ours = [number for number, file in files.items() if "gangway" in file or "eventfd" in file]  # the stand-in has a socket, too
+        self.assertGreaterEqual(len(ours), 3, files)
+        self.assertGreater(min(ours), 2, files)  # where the program would print into them
+        finish(program)
+        daemon.end()
+
+    def test_a_name_that_would_be_more_than_a_name(self):
+        daemon = Daemon("--policy", "piv")
+        program = daemon.start(CLIENT, "jobs", "100", options=["--name", "a\nb,c\x1b[31m"])
+        for _ in range(100):
+            found = daemon.status()["clients"]
+            if found:
+                break
+            time.sleep(0.05)
+        self.assertEqual(found[0]["name"], "a_b_c_[31m")
+        finish(program)
         daemon.end()
 
     def test_a_daemon_for_each_gpu(self):

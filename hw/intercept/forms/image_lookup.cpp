@@ -17,13 +17,20 @@
 namespace gangway::intercept {
 namespace {
 
-constexpr std::uint32_t kWrapped = 0x466243b1, kFatbin = 0xba55ed50;
+constexpr std::uint32_t kWrapped = 0x466243b1, kFatbin = 0xba55ed50, kElf = 0x464c457f;
 
 template <typename T>
 T at(const void* image, std::size_t offset) {
   T value;
   std::memcpy(&value, static_cast<const char*>(image) + offset, sizeof value);
   return value;
+}
+
+// Reads no further than to the first byte that differs: a text may be shorter than the word.
+bool begins_with(const void* image, std::uint32_t word) {
+  for (std::size_t byte = 0; byte < sizeof word; ++byte)
+    if (static_cast<const unsigned char*>(image)[byte] != (word >> (8 * byte) & 0xFF)) return false;
+  return true;
 }
 
 std::size_t bytes_of_elf(const void* image) {
@@ -63,14 +70,14 @@ bool any_form(const std::vector<transform::KernelForms>& kernels) {
 
 std::string_view bytes_of_image(const void* image) {
   if (image == nullptr) return {};
-  if (at<std::uint32_t>(image, 0) == kWrapped) {
+  if (begins_with(image, kWrapped)) {
     image = at<const void*>(image, 8);
     if (image == nullptr) return {};
   }
   const auto* const text = static_cast<const char*>(image);
-  if (at<std::uint32_t>(image, 0) == kFatbin)
+  if (begins_with(image, kFatbin))
     return {text, at<std::uint16_t>(image, 6) + static_cast<std::size_t>(at<std::uint64_t>(image, 8))};
-  if (std::memcmp(image, ELFMAG, SELFMAG) == 0) return {text, bytes_of_elf(image)};
+  if (begins_with(image, kElf)) return {text, bytes_of_elf(image)};
   return is_text(text) ? std::string_view(text) : std::string_view();
 }
 

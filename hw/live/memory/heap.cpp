@@ -13,6 +13,7 @@ std::uint64_t Heap::step() const {
 }
 
 std::optional<Heap::Plan> Heap::plan(std::uint64_t size, bool spare) const {
+  if (size > UINT64_MAX - shape_.grain) return std::nullopt;  // rounded up, it would be little
   size = rounded(size);
   if (const auto fits = by_size_.lower_bound({size, 0}); fits != by_size_.end())
     return Plan{{fits->second, fits->second + size}, {}};

@@ -106,6 +106,7 @@ class FactsOf {
     if (instruction.name() == "cp" && instruction.has("async") && !instruction.has("bulk"))
       note(Trait::copies);
     if (transaction(instruction)) note(Trait::transactions);
+    if (instruction.name() == "clusterlaunchcontrol") note(Trait::takes_blocks);
     if (instruction.name() == "call") of_call(instruction);
   }
 

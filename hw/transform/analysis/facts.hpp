@@ -33,6 +33,7 @@ enum class Trait {
   copies,             // issues cp.async
   transactions,   // mbarrier, bulk copies, wgmma, setmaxnreg, tensor memory: state that outlives a block-task
   launches,       // launches kernels
+  takes_blocks,   // clusterlaunchcontrol: takes over other blocks of the grid as launched
   unknown_call,   // calls a function that the module does not define
   indirect_call,  // calls through an address or an unknown name
   outside_call,   // likewise, in a module that is linked with others

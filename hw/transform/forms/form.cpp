@@ -26,6 +26,7 @@ std::vector<Objection> objections_of_all() {
       {Trait::waits, "it may wait for another block, which may not have been launched"},
       {Trait::environment, "it may synchronise the whole grid"},
       {Trait::launches, "it launches kernels itself"},
+      {Trait::takes_blocks, "it takes over blocks of its own grid"},
       {Trait::cluster_index, "it reads the index of its cluster"},
       {Trait::whole_block_index, "it reads its block index as a vector, or 16 bits of it"},
       {Trait::unknown_call, "it calls a function that the module lacks"},

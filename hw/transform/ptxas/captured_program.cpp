@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "hw/program.hpp"
 #include "models/error.hpp"
 
 namespace gangway::transform {
@@ -51,6 +52,7 @@ bool take(int from, std::string& out) {
 }  // namespace
 
 Captured run_captured(const std::vector<std::string>& command, const std::atomic<bool>* interrupted) {
+  await_children();
   Captured done;
   Pipe out, error;
   std::vector<char*> words;

@@ -468,6 +468,12 @@ TEST_CASE("arguments of functions may differ by thread, a kernel's do not") {
 TEST_CASE("what no form can do is refused with its place") {
   CHECK(refusal_of("mov.u32 %r4, %envreg2;\nret;\n", "slice") ==
         "line 7: mov.u32 %r4, %envreg2;: it may synchronise the whole grid");
+  for (const char* form : {"slice", "prologue", "loop"})
+    CHECK(refusal_of(
+              "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%rd1], "
+              "[%rd2];\nret;\n",
+              form)
+              .find("it takes over blocks of its own grid") != std::string::npos);
   CHECK(refusal_of("mov.u32 %r4, %clusterid.x;\nret;\n", "slice").find("the index of its cluster") !=
         std::string::npos);
   CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "slice") == "taken");

@@ -9,6 +9,17 @@
 namespace gangway::live {
 namespace {
 
+TEST_CASE("A size that rounds up beyond all addresses has no place, though some are free", "[live][memory]") {
+  Heap heap({512, 2 << 20, 64 << 20, 64 << 20});
+  heap.add({1ULL << 40, (1ULL << 40) + (1ULL << 30)});
+  const auto plan = heap.plan(1000, true);
+  REQUIRE(plan);
+  heap.back(plan->to_back);
+  heap.take(plan->taken);
+  for (const std::uint64_t less : {0ULL, 1ULL, 510ULL, 511ULL, 512ULL, 1ULL << 21})
+    CHECK_FALSE(heap.plan(UINT64_MAX - less, false));
+}
+
 TEST_CASE("Allocations never overlap and always have memory behind them", "[live][memory][long]") {
   for (const int seed : gangway::testing::case_numbers(200, 20'000)) {
     std::mt19937_64 random(static_cast<std::uint64_t>(seed));
