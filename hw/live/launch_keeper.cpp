@@ -31,6 +31,9 @@ constexpr std::int64_t kWaitsForAlone = 50'000'000;  // ns, of a launch
 // ns without an end of a launch, while they may run, after which they are taken to wait for the thread.
 constexpr std::int64_t kWaitsForOthers = 500'000'000, kWaitsForTold = 2'000'000'000,
                        kWaitsForRoom = 300'000'000;
+// Likewise before a call that waits for the device. The launches in its company cannot be evicted until it
+// returns, so they are given time to end.
+constexpr std::int64_t kWaitsForCall = 10'000'000'000;
 // Places in the driver's queue behind a launch that is not over. The queue has some 1,000, and a thread that
 // waits for one in the driver would hold up the keeper. With much behind, launches take no form.
 constexpr std::uint64_t kMuchBehind = 384, kMostBehind = 960;
@@ -162,21 +165,26 @@ void LaunchKeeper::submits(const StreamName& stream) {
   held_.submits(its, context, how);
 }
 
-// Launches may run, and none has ended for long, or since that was last found.
-bool LaunchKeeper::stuck(Standstill& still, std::int64_t patience) {
+// Launches may run, and none has ended for long.
+bool LaunchKeeper::stands_still(Standstill& still, std::int64_t patience) const {
   const std::int64_t now = monotonic_ns();
   const std::uint64_t ended = ended_.load();
   const bool closed = gate_.closed();
   if (closed || still.ended != ended) still = {now, ended};
-  if (closed) return false;
-  if (ended == ended_when_stuck_.load()) return true;
-  if (now - still.since <= patience) return false;
-  ended_when_stuck_.store(ended);
-  return true;
+  return !closed && now - still.since > patience;
+}
+
+// Likewise, or none since that was last found.
+bool LaunchKeeper::stuck(Standstill& still, std::int64_t patience) {
+  const bool stands = stands_still(still, patience);
+  if (gate_.closed()) return false;
+  if (still.ended == ended_when_stuck_.load()) return true;
+  if (stands) ended_when_stuck_.store(still.ended);
+  return stands;
 }
 
 // Launches that were told to leave, and have not begun, will need the keeper soon after they begin.
-bool LaunchKeeper::joins(Standstill& still) {
+bool LaunchKeeper::joins(Standstill& still, bool seldom_waits) {
   const std::lock_guard lock(mutex_);
   bool all_new = true, told = false;
   for (const auto& [context, its] : books_) {
@@ -184,7 +192,10 @@ bool LaunchKeeper::joins(Standstill& still) {
     all_new = all_new && its->book->all_are_new();
     told = told || its->book->some_are_told();
   }
-  if (leaving_ || !all_new || !stuck(still, told ? kWaitsForTold : kWaitsForOthers)) return false;
+  if (leaving_ || !all_new) return false;
+  if (seldom_waits ? !stuck(still, told ? kWaitsForTold : kWaitsForOthers)
+                   : !stands_still(still, kWaitsForCall))
+    return false;
   company_.fetch_add(1);
   return true;
 }
@@ -355,7 +366,7 @@ bool LaunchKeeper::come_alone(bool or_in_company) {
       alone_.fetch_sub(1);
       continue;
     }
-    if (or_in_company && launching_.load() == 0 && joins(still)) return true;
+    if (launching_.load() == 0 && joins(still, or_in_company)) return true;
   }
 }
 

@@ -124,7 +124,8 @@ class LaunchKeeper {
     std::uint64_t ended = UINT64_MAX;  // launches, until then
   };
   bool come_alone(bool or_in_company);
-  bool joins(Standstill& still);
+  bool joins(Standstill& still, bool seldom_waits);
+  bool stands_still(Standstill& still, std::int64_t patience) const;
   bool stuck(Standstill& still, std::int64_t patience);
   bool queue_for(const StreamName& stream, std::uint64_t context);
   void await_queue(const StreamName& stream, std::uint64_t context, const std::function<bool()>& needed);
