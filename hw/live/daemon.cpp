@@ -79,6 +79,13 @@ Descriptor lock_of(const std::string& socket) {
 
 namespace {
 
+// A name must not end its line, nor move a terminal's cursor.
+std::string one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }, '?');
+  return text;
+}
+
 Descriptor listen_at(const std::string& path, const std::string& group) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -193,12 +200,15 @@ void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value)
   log(now(), step, fmt::format("{},{}", std::uint32_t{client.id.index}, client.name()), value, client.gpu);
 }
 
-// `client`: its number and name. On several GPUs a line ends with the GPU's number.
+// `client`: its number and name, which may hold anything. On several GPUs a line ends with the GPU's number.
 void Daemon::log(Time time, const std::string& step, const std::string& client, std::int64_t value,
                  std::size_t gpu) {
   if (settings_.log == nullptr) return;
+  std::string of = one_line(client);
+  std::replace(of.begin() + static_cast<std::ptrdiff_t>(std::min(of.find(',') + 1, of.size())), of.end(), ',',
+               ';');
   const std::string end = several() ? fmt::format(",{}", gpus_[gpu]->facts.number) : "";
-  std::fputs(fmt::format("{},{},{},{}{}\n", time.ns, step, client, value, end).c_str(), settings_.log);
+  std::fputs(fmt::format("{},{},{},{}{}\n", time.ns, step, of, value, end).c_str(), settings_.log);
 }
 
 // Clients do not suffer from a full disk. Behind a line that is missing others would mislead, so they are
@@ -401,7 +411,7 @@ void Daemon::say(const std::string& line) {
   }
   if (const std::uint64_t lines = std::exchange(unsaid_, 0); lines > 0)
     fmt::print(settings_.out, "{} lines omitted, because nobody read them\n", lines);
-  fmt::print(settings_.out, "{}\n", line);
+  fmt::print(settings_.out, "{}\n", one_line(line));
   std::fflush(settings_.out);
 }
 

@@ -80,8 +80,6 @@ void Daemon::greet(int socket) {
       getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return gone(socket);
   hello.name[sizeof hello.name - 1] = hello.group[sizeof hello.group - 1] = '\0';
-  for (char& c : hello.name)  // names stand in lines, and between commas
-    if (c == ',' || c == 0x7F || (c > 0 && c < ' ')) c = '_';
   if (hello.version != kVersion)
     return refuse(socket,
                   fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));

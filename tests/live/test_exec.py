@@ -166,15 +166,14 @@ class Programs(unittest.TestCase):
 
     def test_a_name_that_would_be_more_than_a_name(self):
         daemon = Daemon("--policy", "piv")
-        program = daemon.start(CLIENT, "jobs", "100", options=["--name", "a\nb,c\x1b[31m"])
-        for _ in range(100):
-            found = daemon.status()["clients"]
-            if found:
-                break
-            time.sleep(0.05)
-        self.assertEqual(found[0]["name"], "a_b_c_[31m")
-        finish(program)
-        daemon.end()
+        self.assertEqual(daemon.run(CLIENT, "jobs", "3", options=["--name", "a\nb,c\x1b[31m"])[0], 0)
+        logged = daemon.logged()
+        self.assertTrue(any(line.split(",")[3] == "a?b;c?[31m" for line in logged[1:]), logged)
+        self.assertEqual({line.count(",") for line in logged}, {4})
+        daemon.process.send_signal(signal.SIGTERM)
+        said = daemon.process.communicate(timeout=LIMIT)[0]
+        self.assertEqual([line for line in said.splitlines() if line.startswith(("a", "b"))][0][:12], "a?b,c?[31m (")
+        shutil.rmtree(daemon.folder)
 
     def test_a_daemon_for_each_gpu(self):
         daemon = Daemon("--policy", "piv")
