@@ -15,6 +15,7 @@
 #include "hw/live/status.hpp"
 #include "models/error.hpp"
 #include "models/input/field.hpp"
+#include "models/utf8.hpp"
 
 namespace gangway {
 namespace {
@@ -31,13 +32,7 @@ std::string time_text(const Json& ns) {
   return ns.is_null() ? "-" : to_text(Duration{ns.get<std::int64_t>()});
 }
 
-// Control characters in names would reach the terminal.
-std::string name_text(const Json& name) {
-  std::string out;
-  for (const char c : name.get<std::string>())
-    out += static_cast<unsigned char>(c) < ' ' || c == '\x7f' ? '?' : c;
-  return out;
-}
+std::string name_text(const Json& name) { return in_one_line(name.get<std::string>()); }
 
 double gib(const Json& bytes) { return static_cast<double>(bytes.get<std::uint64_t>()) / (1 << 30); }
 

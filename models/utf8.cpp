@@ -1,5 +1,7 @@
 #include "models/utf8.hpp"
 
+#include <algorithm>
+
 namespace gangway {
 
 std::size_t character_length(std::string_view text) {
@@ -25,6 +27,12 @@ bool is_utf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+std::string in_one_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }, '?');
+  return text;
 }
 
 }  // namespace gangway

@@ -26,6 +26,7 @@
 #include "hw/live/runtime_folder.hpp"
 #include "models/short_slice.hpp"
 #include "models/standard_error.hpp"
+#include "models/utf8.hpp"
 
 namespace gangway::live {
 namespace {
@@ -78,13 +79,6 @@ Descriptor lock_of(const std::string& socket) {
 }
 
 namespace {
-
-// A name must not end its line, nor move a terminal's cursor.
-std::string one_line(std::string text) {
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7F; }, '?');
-  return text;
-}
 
 Descriptor listen_at(const std::string& path, const std::string& group) {
   sockaddr_un address{};
@@ -204,7 +198,7 @@ void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value)
 void Daemon::log(Time time, const std::string& step, const std::string& client, std::int64_t value,
                  std::size_t gpu) {
   if (settings_.log == nullptr) return;
-  std::string of = one_line(client);
+  std::string of = in_one_line(client);
   std::replace(of.begin() + static_cast<std::ptrdiff_t>(std::min(of.find(',') + 1, of.size())), of.end(), ',',
                ';');
   const std::string end = several() ? fmt::format(",{}", gpus_[gpu]->facts.number) : "";
@@ -411,7 +405,7 @@ void Daemon::say(const std::string& line) {
   }
   if (const std::uint64_t lines = std::exchange(unsaid_, 0); lines > 0)
     fmt::print(settings_.out, "{} lines omitted, because nobody read them\n", lines);
-  fmt::print(settings_.out, "{}\n", one_line(line));
+  fmt::print(settings_.out, "{}\n", in_one_line(line));
   std::fflush(settings_.out);
 }
 
