@@ -154,5 +154,13 @@ class Rankings(WithBounds):
             self.assertEqual(page.count(self.SAID), times)
 
 
+class Makespans(unittest.TestCase):
+    def test_one_of_a_run_that_was_cut_off_is_a_bound_whoever_is_understated(self):
+        for unfinished, understated, starved, expected in ((0, (), (), ''), (3, (), (), 'at least'), (3, ('a',), (), 'at least'),
+                                                           (3, (), ('a',), 'at least')):
+            row = results.Summary(0, 'rr', (), {}, 0.0, 1.0, 1e6, 1e6, starved, unfinished, 'exact', understated)
+            self.assertEqual(row.bound('makespan_ns'), expected)
+
+
 if __name__ == '__main__':
     unittest.main()
