@@ -60,31 +60,44 @@ int report_problem(const std::string& program, int code) {
 }
 
 volatile pid_t child = 0;
-void forward(int signal) {
-  if (child > 0) kill(child, signal);
+// A terminal sends its signals to the program, too.
+void forward(int signal, siginfo_t* info, void*) {
+  const bool of_terminal = signal == SIGINT || signal == SIGQUIT || signal == SIGHUP || signal == SIGWINCH;
+  if (child <= 0 || (of_terminal && info->si_code > 0)) return;
+  const int known = errno;
+  if (info->si_code == SI_QUEUE)
+    sigqueue(child, signal, info->si_value);
+  else
+    kill(child, signal);
+  errno = known;
 }
 
-// As long as it lives, signals that only reach this process go on to the program; those from the terminal
-// reach it anyway.
+// Those by which others speak to a program.
+std::vector<int> forwarded_signals() {
+  std::vector<int> all{SIGINT,  SIGQUIT, SIGTERM, SIGHUP,    SIGUSR1,
+                       SIGUSR2, SIGALRM, SIGPROF, SIGVTALRM, SIGWINCH};
+  for (int signal = SIGRTMIN; signal <= SIGRTMAX; ++signal) all.push_back(signal);
+  return all;
+}
+
+// As long as it lives, signals that only reach this process go on to the program.
 class StandingAside {
  public:
-  StandingAside() {
+  StandingAside() : signals_(forwarded_signals()), before_(signals_.size()) {
     struct sigaction action {};
-    action.sa_flags = SA_RESTART;
-    for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      action.sa_handler = kSignals[i] == SIGINT || kSignals[i] == SIGQUIT ? SIG_IGN : forward;
-      sigaction(kSignals[i], &action, &before_[i]);
-    }
+    action.sa_flags = SA_RESTART | SA_SIGINFO;
+    action.sa_sigaction = forward;
+    for (std::size_t i = 0; i < signals_.size(); ++i) sigaction(signals_[i], &action, &before_[i]);
   }
   ~StandingAside() {
-    for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+    for (std::size_t i = 0; i < signals_.size(); ++i) sigaction(signals_[i], &before_[i], nullptr);
   }
   StandingAside(const StandingAside&) = delete;
   StandingAside& operator=(const StandingAside&) = delete;
 
  private:
-  static constexpr std::array kSignals{SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-  std::array<struct sigaction, kSignals.size()> before_{};
+  std::vector<int> signals_;
+  std::vector<struct sigaction> before_;
 };
 
 [[noreturn]] void become(const std::vector<std::string>& command, int failure) {

@@ -203,13 +203,34 @@ class Programs(unittest.TestCase):
             self.assertEqual(len(result.stderr.splitlines()), 1)
         daemon.end()
 
-    def test_termination_reaches_the_program(self):
+    def test_signals_to_exec_alone_reach_the_program(self):
         daemon = Daemon("--policy", "piv")
-        process = daemon.start("sh", "-c", "trap 'echo ended; exit 5' TERM; echo ready; while :; do sleep 0.05; done")
-        self.assertEqual(process.stdout.readline(), "ready\n")
-        process.send_signal(signal.SIGTERM)
-        code, out, _ = finish(process)
-        self.assertEqual((code, out), (5, "ended\n"))
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGALRM, signal.SIGRTMIN + 3):
+            with self.subTest(number):
+                process = daemon.start("bash", "-c", f"trap 'echo ended; exit 5' {int(number)}; echo ready; while :; do sleep 0.05; done")
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                process.send_signal(number)
+                code, out, _ = finish(process)
+                self.assertEqual((code, out), (5, "ended\n"))
+        daemon.end()
+
+    def test_an_interrupt_at_the_terminal_comes_once(self):
+        daemon = Daemon("--policy", "piv")
+        controller, terminal = os.openpty()
+        script = "trap 'echo interrupted' INT; trap 'exit 5' TERM; echo $$; while :; do sleep 0.05; done"
+        process = subprocess.Popen(
+            ["setsid", "--ctty", "--wait", GANGWAY, "exec", "--socket", daemon.socket, "--", "bash", "-c", script],
+            stdin=terminal, stdout=subprocess.PIPE, text=True,
+            env=daemon.environment())
+        program = int(process.stdout.readline())
+        os.write(controller, b"\x03")
+        self.assertEqual(process.stdout.readline(), "interrupted\n")
+        time.sleep(0.2)
+        os.kill(program, signal.SIGTERM)
+        self.assertEqual((process.stdout.read(), process.wait(LIMIT)), ("", 5))
+        process.stdout.close()
+        os.close(controller)
+        os.close(terminal)
         daemon.end()
 
     def test_a_kill_ends_the_program(self):
