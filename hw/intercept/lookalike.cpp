@@ -15,6 +15,7 @@
 #include "hw/intercept/forms/launch_calls.hpp"
 #include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
+#include "hw/intercept/lost_context.hpp"
 #include "hw/intercept/memory/served.hpp"
 #include "hw/intercept/ranges.hpp"
 
@@ -146,6 +147,8 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       memory_written(0);
     const CUresult result = call(pass);
     gate.leave(pass, submission, result == CUDA_SUCCESS);
+    if (result != CUDA_SUCCESS) [[unlikely]]
+      note_result(result);
     return result;
   }
 
@@ -217,6 +220,7 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
   // What the program waited for may have failed meanwhile.
   static CUresult call(A... arguments) {
     const CUresult result = made(arguments...);
+    note_result(result);
     return result == CUDA_SUCCESS ? failed_launch() : result;
   }
 

@@ -135,6 +135,13 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")
         daemon.end()
 
+    def test_a_context_that_a_fault_has_ended(self):
+        daemon = self.daemon("rr")
+        answers = "synchronize 700\nallocate 700 700 700\nfree 700 700\ninfo 700\nafterwards 0 0\n"
+        self.assertEqual(native(MEMORY_CLIENT, "faults", "0", "1", "1")[:2], (0, answers))
+        self.all_end_well(daemon, [self.start(daemon, "faults", "0", "1", "1")], answers)
+        daemon.end()
+
     def test_memory_freed_in_a_streams_order(self):
         daemon = self.daemon("rr", "--capacity", "200 MiB", device=300)
         stop = daemon.folder + "/stop"

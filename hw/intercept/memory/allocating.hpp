@@ -10,6 +10,8 @@ namespace gangway::intercept {
 
 // What the calling thread allocates belongs to. An error of the driver.
 CUresult owner_here(live::ManagedMemory::Owner& owner);
+// The driver's own answer to an allocation now: a capture under way may forbid it, or the context is lost.
+CUresult allowed_now();
 // From managed memory.
 CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t size,
                   const live::ManagedMemory::Owner& owner);

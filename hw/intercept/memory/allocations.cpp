@@ -1,6 +1,7 @@
 // Allocations of device memory, and what the driver tells of them.
 #include <cstring>
 
+#include "hw/intercept/lost_context.hpp"
 #include "hw/intercept/memory/allocating.hpp"
 #include "hw/intercept/memory/later_frees.hpp"
 #include "hw/intercept/memory/pools.hpp"
@@ -37,20 +38,19 @@ CUresult allocate(live::ManagedMemory& memory, CUdeviceptr* address, std::size_t
   return static_cast<CUresult>(result);
 }
 
-namespace {
-
-using live::ManagedMemory;
-
-constexpr std::uint64_t kPitch = 512;
-
-// A call that a capture under way may forbid: the driver's own answer to such a call.
 CUresult allowed_now() {
-  if (!memory_gate().captures()) return CUDA_SUCCESS;
+  if (!memory_gate().captures() && !a_context_is_lost.load(std::memory_order_relaxed)) return CUDA_SUCCESS;
   CUdeviceptr probe = 0;
   const CUresult result = natively<i_cuMemAlloc_v2>(&probe, std::size_t{1});
   if (result == CUDA_SUCCESS) natively<i_cuMemFree_v2>(probe);
   return result;
 }
+
+namespace {
+
+using live::ManagedMemory;
+
+constexpr std::uint64_t kPitch = 512;
 
 CUresult allocate_now(CUdeviceptr* address, std::size_t size) {
   ManagedMemory::Owner owner;

@@ -1,6 +1,7 @@
 // Allocations in a stream's order, and pools.
 #include <algorithm>
 
+#include "hw/intercept/lost_context.hpp"
 #include "hw/intercept/memory/allocating.hpp"
 #include "hw/intercept/memory/later_frees.hpp"
 #include "hw/intercept/memory/pools.hpp"
@@ -24,6 +25,9 @@ std::uint64_t number_of(CUstream stream, bool thread) {
   return get_id != nullptr && get_id(stream, &number) == CUDA_SUCCESS ? number : 0;
 }
 
+// Error of a context that a fault has ended.
+CUresult lost_here() { return a_context_is_lost.load() ? allowed_now() : CUDA_SUCCESS; }
+
 bool captured(CUstream stream, bool thread) {
   return memory_gate().captures() && driver.capturing(name_of(stream, thread));
 }
@@ -40,6 +44,7 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
   if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
   ManagedMemory::Owner owner;
   if (const CUresult failed = owner_here(owner)) return failed;
+  if (const CUresult failed = lost_here()) return failed;
   if (pool == nullptr) {
     static const auto of_device =
         reinterpret_cast<decltype(&cuDeviceGetMemPool)>(real_function("cuDeviceGetMemPool"));
@@ -71,6 +76,7 @@ CUresult free_in_order(CUdeviceptr address, CUstream stream, bool thread) {
     return result;
   }
   if (found->address != address || captured(stream, thread)) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult failed = lost_here()) return failed;
   const CUresult result = later_frees().add(*found, name_of(stream, thread), number_of(stream, thread),
                                             memory->size_class(found->size));
   if (result == CUDA_SUCCESS && found->pool != 0)

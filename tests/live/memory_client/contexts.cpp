@@ -26,5 +26,34 @@ int resets(Program&, const Arguments& given) {
 }
 const Mode resets_mode("resets", resets);
 
+// What memory's functions return once a kernel has written where nothing is, and in the next context.
+int faults(Program&, const Arguments&) {
+  CUmodule module = nullptr;
+  CUfunction kernel = nullptr;
+  CUdeviceptr freed = 0, ordered = 0, made = 0, nowhere = 0;
+  std::size_t pitch = 0, free = 0, total = 0;
+  NEED(cuModuleLoadData(&module, standin::kernel_image));
+  NEED(cuModuleGetFunction(&kernel, module, "fault"));
+  NEED(cuMemAlloc(&freed, kMiB));
+  NEED(cuMemAllocAsync(&ordered, kMiB, nullptr));
+  void* parameters[] = {&nowhere};
+  NEED(cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, nullptr, parameters, nullptr));
+  std::printf("synchronize %d\n", cuCtxSynchronize());
+  std::printf("allocate %d %d %d\n", cuMemAlloc(&made, kMiB), cuMemAllocPitch(&made, &pitch, 100, 10, 4),
+              cuMemAllocAsync(&made, kMiB, nullptr));
+  std::printf("free %d %d\n", cuMemFree(freed), cuMemFreeAsync(ordered, nullptr));
+  std::printf("info %d\n", cuMemGetInfo(&free, &total));
+  CUdevice device = 0;
+  CUcontext context = nullptr;
+  NEED(cuDeviceGet(&device, 0));
+  NEED(cuDevicePrimaryCtxReset(device));
+  NEED(cuDevicePrimaryCtxRetain(&context, device));
+  NEED(cuCtxSetCurrent(context));
+  std::printf("afterwards %d", cuMemAlloc(&made, kMiB));
+  std::printf(" %d\n", cuMemFree(made));
+  return 0;
+}
+const Mode faults_mode("faults", faults);
+
 }  // namespace
 }  // namespace gangway::memory_client
