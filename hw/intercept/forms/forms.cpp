@@ -9,6 +9,7 @@
 #include "hw/intercept/driver.hpp"
 #include "hw/intercept/forms/driver_port.hpp"
 #include "hw/intercept/forms/failed_launch.hpp"
+#include "hw/transform/images/image_in_memory.hpp"
 
 namespace gangway::intercept {
 
@@ -74,7 +75,7 @@ std::shared_ptr<FormedModule> Forms::module_in(std::string_view image, bool libr
 }
 
 std::shared_ptr<FormedModule> Forms::module_of(const void* image, bool library) {
-  return module_in(bytes_of_image(image), library);
+  return module_in(transform::bytes_of_image(image), library);
 }
 
 std::shared_ptr<FormedModule> Forms::module_of_file(const char* file, bool library) {

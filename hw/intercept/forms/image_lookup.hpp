@@ -14,10 +14,6 @@
 
 namespace gangway::intercept {
 
-// A module in memory, as the driver takes it: PTX, a cubin, a fatbin, or the runtime's wrapper around one.
-// Empty: none of these. The length is the one that the image states.
-std::string_view bytes_of_image(const void* image);
-
 struct FoundForms {
   std::string cubin;  // to load instead; empty: the image has the forms itself
   std::vector<transform::KernelForms> kernels;
