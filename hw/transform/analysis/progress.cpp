@@ -23,7 +23,7 @@ bool selects(const Instruction& instruction) {
 }  // namespace
 
 bool is_load(const Instruction& instruction) {
-  if (instruction.name() == "suld" || instruction.name() == "tex") return true;
+  if (has_name_of(instruction.name(), {"ldu", "suld", "tex", "tld4"})) return true;
   return instruction.name() == "ld" && !within_block(instruction) && !instruction.has("nc");
 }
 
