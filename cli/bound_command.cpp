@@ -223,12 +223,13 @@ int bound(Arguments& arguments) {
   if (search) {
     SearchLimits limits{std::nullopt, arguments.steps};
     if (arguments.seconds > 0) limits.seconds = arguments.seconds;
+    const bool made = !arguments.save.empty() && !std::filesystem::exists(arguments.save);
     if (!arguments.save.empty()) make_empty_folder(arguments.save, "--save");
     try {
       seen.searched = search_worst_case(set, limits, seed, catch_interrupts());
     } catch (...) {
       std::error_code ignored;  // that it is not empty
-      if (!arguments.save.empty()) std::filesystem::remove(arguments.save, ignored);
+      if (made) std::filesystem::remove(arguments.save, ignored);
       throw;
     }
   }

@@ -14,8 +14,6 @@
 namespace gangway {
 namespace {
 
-const Origin kOption{"--search", 0};
-
 constexpr std::uint64_t kClimb = 500;            // simulations of one climb
 constexpr std::int64_t kMostJobsSearched = 600;  // of one simulation
 constexpr std::int64_t kMostWaves = 20'000'000;  // of blocks, likewise
@@ -47,24 +45,24 @@ Client client_named(const std::string& name) {
   return client;
 }
 
-void limit(std::int64_t waves, std::int64_t jobs, const std::string& kernel) {
+void limit(const Origin& option, std::int64_t waves, std::int64_t jobs, const std::string& kernel) {
   if (waves > kMostWaves / jobs)
     throw InputError(
-        kOption, kernel, fmt::format("{} waves of blocks", waves),
+        option, kernel, fmt::format("{} waves of blocks", waves),
         fmt::format("at most {}, as a simulation may have {} jobs of it", kMostWaves / jobs, jobs));
 }
 
-Clients clients_of(const SporadicTasks& set, const std::string& unit) {
+Clients clients_of(const SporadicTasks& set, const std::string& unit, const Origin& option) {
   std::vector<Rational> times;
   Rational longest;
   for (const SporadicTask& task : set.tasks) {
-    limit(waves_of(set.layout, task.grid), kMostJobsSearched, task.name);
+    limit(option, waves_of(set.layout, task.grid), kMostJobsSearched, task.name);
     times.push_back(task.grid.block_time());
     times.push_back(task.period);
     longest = std::max(longest, task.period * (2 * kLatestRelease));
     longest += task.grid.block_time() * task.grid.blocks * kMostJobsSearched;
   }
-  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, kOption, "times");
+  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, option, "times");
   Clients clients;
   for (const SporadicTask& task : set.tasks) {
     Clients::One one{client_named(task.name), ticks.up(task.period), 0};
@@ -82,17 +80,17 @@ Clients clients_of(const SporadicTasks& set, const std::string& unit) {
   return clients;
 }
 
-Clients clients_of(const OneShotKernels& set, const std::string& unit) {
+Clients clients_of(const OneShotKernels& set, const std::string& unit, const Origin& option) {
   std::vector<Rational> times;
   Rational longest;
   for (const OneShotStream& stream : set.streams)
     for (const OneShotKernel& kernel : stream.kernels) {
-      limit(waves_of(set.layout, kernel.grid), 1, kernel.name);
+      limit(option, waves_of(set.layout, kernel.grid), 1, kernel.name);
       times.push_back(kernel.grid.block_time());
       times.push_back(kernel.at);
       longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;
     }
-  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, kOption, "times");
+  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, option, "times");
   Clients clients;
   clients.ordered = set.listed;
   for (const OneShotStream& stream : set.streams) {
@@ -470,13 +468,14 @@ class Search {
 
 SearchedResponses search_worst_case(const TaskSet& set, const SearchLimits& limits, std::uint64_t seed,
                                     const std::atomic<bool>& stop) {
+  const Origin option{limits.seconds ? "--search" : "--steps", 0};
   Clients clients;
   if (const auto* sporadic = std::get_if<SporadicTasks>(&set.tasks))
-    clients = clients_of(*sporadic, set.unit);
+    clients = clients_of(*sporadic, set.unit, option);
   else if (const auto* once = std::get_if<OneShotKernels>(&set.tasks))
-    clients = clients_of(*once, set.unit);
+    clients = clients_of(*once, set.unit, option);
   else
-    throw InputError(kOption, "tasks", "kernels that own the GPU",
+    throw InputError(option, "tasks", "kernels that own the GPU",
                      "kernels that share it, which can be simulated block by block");
   SearchedResponses out;
   out.scale = clients.scale;

@@ -132,9 +132,13 @@ class Bound(ProgramTest):
         self.refused("bound", path, "--search", 0)
         self.refused("bound", path, "--search", 1, "--steps", 5)
         owners = "kind: taskset\nversion: 1\nname: o\nscheduler: fixed-priority\ntasks: [{name: a, c: 2, e: 1, l: 1, T: 12}]\n"
-        self.assertIn("kernels that own the GPU", self.refused("bound", self.file("owners.yaml", owners), "--steps", 5))
+        self.assertIn("--steps: key 'tasks': found kernels that own the GPU", self.refused("bound", self.file("owners.yaml", owners), "--steps", 5))
+        self.assertIn("--search: key 'tasks': found kernels that own the GPU", self.refused("bound", "owners.yaml", "--search", 5))
         self.refused("bound", "owners.yaml", "--steps", 5, "--save", "none")
         self.assertFalse((self.folder / "none").exists())
+        (self.folder / "empty").mkdir()
+        self.refused("bound", "owners.yaml", "--steps", 5, "--save", "empty")
+        self.assertTrue((self.folder / "empty").exists())
         found = json.loads(self.gangway("bound", "owners.yaml", "--simulate", 500, "--json").stdout)["tasks"][0]
         self.assertEqual((found["simulated"]["exact"], found["tightest"]["exact"]), ("3", "3"))
 
