@@ -76,7 +76,11 @@ int simulate(const Arguments& arguments, const Experiment& experiment, const Wor
   return 0;
 }
 
-int trace_recording(const Arguments& arguments) {
+int trace_recording(const Arguments& arguments, const CLI::App& options) {
+  for (const char* option : {"--point", "--policy", "--replication", "--permutation"})
+    if (options.count(option) > 0)
+      throw InputError({option, 0}, option, quote(options.get_option(option)->as<std::string>()),
+                       "a result folder: a recording is of one run");
   const fs::path from = arguments.folder;
   const fs::path file =
       arguments.out.empty() ? fs::path(from.string() + ".json.gz") : fs::path(arguments.out);
@@ -93,8 +97,8 @@ int trace_recording(const Arguments& arguments) {
   return 0;
 }
 
-int trace(const Arguments& arguments) {
-  if (recording::is_recording(arguments.folder)) return trace_recording(arguments);
+int trace(const Arguments& arguments, const CLI::App& options) {
+  if (recording::is_recording(arguments.folder)) return trace_recording(arguments, options);
   const Manifest manifest = read_manifest(arguments.folder);
   const std::string manifest_file = (fs::path(arguments.folder) / "manifest.json").string();
   const Experiment experiment = read_experiment(manifest_file, {});
@@ -137,7 +141,7 @@ void add_trace(CLI::App& app, int& code) {
       ->type_name(value_type::kFile);
   sub->add_option("--trace-limit", arguments->limit, "size limit of the timeline (default 1 GiB)")
       ->type_name(value_type::kSize);
-  sub->callback([arguments, &code] { code = trace(*arguments); });
+  sub->callback([arguments, sub, &code] { code = trace(*arguments, *sub); });
 }
 
 }  // namespace gangway

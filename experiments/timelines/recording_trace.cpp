@@ -3,8 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
+#include "experiments/timelines/lanes.hpp"
 #include "experiments/timelines/trace_file.hpp"
 #include "models/recording/summary.hpp"
 
@@ -48,19 +52,13 @@ class RecordingTrace {
               2 * static_cast<int>(p) + 2);
     }
     for (Index t = 0; t < r_.threads.size(); ++t) {
-      const rec::Thread& recorded = r_.threads[t];
-      const int owner = host_process(recorded.process);
-      thread(owner, range_track(t), fmt::format("ranges of {} {}", recorded.tid, recorded.name));
-      thread(owner, call_track(t), fmt::format("calls of {} {}", recorded.tid, recorded.name));
-      thread(kJobs, call_track(t), fmt::format("thread {} {}", recorded.tid, recorded.name));
+      const int owner = host_process(r_.threads[t].process);
+      thread(owner, range_track(t), thread_name("ranges of", t));
+      thread(owner, call_track(t), thread_name("calls of", t));
+      thread(kJobs, call_track(t), thread_name("thread", t));
     }
-    for (Index s = 0; s < r_.streams.size(); ++s) {
-      const rec::Stream& stream = r_.streams[s];
-      const rec::Context& context = r_.contexts[stream.context];
-      thread(gpu_of_process(context.process), static_cast<int>(s) + 1,
-             fmt::format("GPU {} stream {}{}", context.gpu, stream.number,
-                         stream.kind == rec::StreamKind::null ? " (null stream)" : ""));
-    }
+    for (Index s = 0; s < r_.streams.size(); ++s)
+      thread(gpu_of_process(r_.contexts[r_.streams[s].context].process), stream_track(s), stream_name(s));
     return !full_at_;
   }
 
@@ -85,17 +83,46 @@ class RecordingTrace {
   std::optional<Time> full_at() const { return full_at_; }
 
  private:
+  static int stream_track(Index stream) { return static_cast<int>(stream) + 1; }
+  int thread_tracks() const { return call_track(static_cast<Index>(r_.threads.size())); }
+  std::string thread_name(const char* what, Index thread) const {
+    return fmt::format("{} {} {}", what, r_.threads[thread].tid, r_.threads[thread].name);
+  }
+  std::string stream_name(Index number) const {
+    const rec::Stream& stream = r_.streams[number];
+    return fmt::format("GPU {} stream {}{}", r_.contexts[stream.context].gpu, stream.number,
+                       stream.kind == rec::StreamKind::null ? " (null stream)" : "");
+  }
+  // The track of a lane: the thing's own, or one behind all those that such things have. It gets its name
+  // when it is first used.
+  template <typename Name>
+  int lane(int process, int first, std::size_t number, int all, Name name) {
+    if (number == 0) return first;
+    const int track = first + all * static_cast<int>(number);
+    if (named_.insert({process, track}).second)
+      thread(process, track, fmt::format("{} ({})", std::string(name()), number + 1));
+    return track;
+  }
+
   void put_job(std::size_t number) {
     const rec::Job& job = r_.jobs[number];
-    Json event = span(kJobs, job.thread == kNone ? 0 : call_track(job.thread), job.begin, job.length,
+    const Index thread = job.thread;
+    const int first = thread == kNone ? 0 : call_track(thread);
+    const int track =
+        lane(kJobs, first, job_lanes_[first].place(job.begin, job.begin + job.length), thread_tracks(),
+             [&] { return thread == kNone ? "jobs" : thread_name("thread", thread); });
+    Json event = span(kJobs, track, job.begin, job.length,
                       fmt::format("job {}{}", number, job.warm_up ? " (warm-up)" : ""));
     emit(event, job.begin);
   }
   void put(const rec::Range& range) {
     const rec::RangeName& name = r_.range_names[range.name];
     const Duration length = range.length ? *range.length : Duration{0};
-    Json event = span(host_process(r_.threads[range.thread].process), range_track(range.thread), range.begin,
-                      length, name.domain.empty() ? name.name : name.domain + "/" + name.name);
+    const int owner = host_process(r_.threads[range.thread].process), first = range_track(range.thread);
+    const int track = lane(owner, first, range_lanes_[first].nest(range.begin, range.begin + length),
+                           thread_tracks(), [&] { return thread_name("ranges of", range.thread); });
+    Json event = span(owner, track, range.begin, length,
+                      name.domain.empty() ? name.name : name.domain + "/" + name.name);
     if (!range.length) event["args"] = {{"end", "never"}};
     emit(event, range.begin);
   }
@@ -124,7 +151,9 @@ class RecordingTrace {
     const rec::Work& work = r_.works[number];
     const rec::Call& call = r_.calls[work.call];
     const int owner = gpu_of_process(r_.contexts[r_.streams[work.stream].context].process);
-    const int track = static_cast<int>(work.stream) + 1;
+    const int track = lane(owner, stream_track(work.stream),
+                           work_lanes_[work.stream].place(work.begin, work.begin + work.length),
+                           static_cast<int>(r_.streams.size()), [&] { return stream_name(work.stream); });
     Json event = span(owner, track, work.begin, work.length, name_of(work));
     Json args{{"call", work.call}};
     if (call.job != kNone) args["job"] = call.job;
@@ -203,7 +232,10 @@ class RecordingTrace {
 
   const rec::Recording& r_;
   TraceFile& file_;
-  std::vector<std::string> names_;  // of launches
+  std::vector<std::string> names_;                // of launches
+  std::map<int, Lanes> job_lanes_, range_lanes_;  // by first track
+  std::map<Index, Lanes> work_lanes_;             // by stream
+  std::set<std::pair<int, int>> named_;           // further lanes: process and track
   bool first_ = true;
   std::optional<Time> full_at_;
 };

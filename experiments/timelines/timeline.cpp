@@ -11,6 +11,8 @@ namespace {
 
 constexpr int kClients = 1, kGpu = 2, kBlocks = 3, kStates = 4, kAccess = 5;         // processes
 constexpr int kOwner = 1, kCommands = 2, kCopyIn = 3, kCopyOut = 4, kScheduler = 5;  // threads of the GPU
+constexpr int kCopyLane = 10;  // from a copy's first track to its second
+constexpr const char *kCopyInName = "copy h2d", *kCopyOutName = "copy d2h";
 
 // The process of a GPU: those after the first follow all others.
 int gpu_process(std::size_t gpu) { return gpu == 0 ? kGpu : 9 + static_cast<int>(gpu); }
@@ -39,8 +41,8 @@ Timeline::Timeline(const Workload& workload, std::int64_t gpus, TraceFile& file)
   for (std::size_t gpu = 0; gpu < gpus_.size(); ++gpu) {
     events_.thread(gpu_process(gpu), kOwner, "owner");
     events_.thread(gpu_process(gpu), kCommands, "commands");
-    events_.thread(gpu_process(gpu), kCopyIn, "copy h2d");
-    events_.thread(gpu_process(gpu), kCopyOut, "copy d2h");
+    events_.thread(gpu_process(gpu), kCopyIn, kCopyInName);
+    events_.thread(gpu_process(gpu), kCopyOut, kCopyOutName);
   }
 }
 
@@ -64,7 +66,8 @@ void Timeline::draw(const Record& r) {
     case Mark::released:
       return instant(r, "arrived");
     case Mark::copy_begins:
-      copying_.emplace(std::tuple(r.gpu, engine(r), r.job), r);
+      copying_.emplace(CopyPlace(r.gpu, engine(r), r.job),
+                       Copying{r, copy_lanes_[{r.gpu, engine(r)}].open(r.time)});
       // A host may copy its next job in while the one before runs.
       if (r.program_copy && phase(r).name != "running") enter(r, to_device(r) ? "copy in" : "copy out");
       return;
@@ -234,11 +237,23 @@ void Timeline::show_access(const Phase& phase, Time until) {
 }
 
 void Timeline::copied(const Record& r) {
-  const std::string& client = workload_->clients[r.job.client.index].name;
   const auto begun = copying_.lower_bound({r.gpu, engine(r), r.job});
-  span(gpu_process(r), to_device(r) ? kCopyIn : kCopyOut, client, begun->second.time, r);
+  show_copy(begun->second, r.time);
+  copy_lanes_[{r.gpu, engine(r)}].close(begun->second.lane, r.time);
   copying_.erase(begun);
   if (r.program_copy && phase(r).name.starts_with("copy")) leave(r);
+}
+
+// Copies that an engine makes at once have tracks of their own.
+void Timeline::show_copy(const Copying& copying, Time until) {
+  Record r = copying.begun;
+  r.time = until;
+  const int first = to_device(r) ? kCopyIn : kCopyOut;
+  const int track = first + kCopyLane * static_cast<int>(copying.lane);
+  if (track != first && named_copies_.insert({gpu_process(r), track}).second)
+    events_.thread(gpu_process(r), track,
+                   fmt::format("{} ({})", first == kCopyIn ? kCopyInName : kCopyOutName, copying.lane + 1));
+  span(gpu_process(r), track, workload_->clients[r.job.client.index].name, copying.begun.time, r);
 }
 
 void Timeline::held(const Record& r) {
@@ -298,12 +313,7 @@ void Timeline::ended(Time now) {
     r.time = now;
     leave(r);
   }
-  for (const auto& [where, begun] : copying_) {
-    Record r = begun;
-    r.time = now;
-    span(gpu_process(r), to_device(r) ? kCopyIn : kCopyOut, workload_->clients[r.job.client.index].name,
-         begun.time, r);
-  }
+  for (const auto& [where, copying] : copying_) show_copy(copying, now);
 }
 
 }  // namespace gangway

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "experiments/timelines/block_tracks.hpp"
+#include "experiments/timelines/lanes.hpp"
 #include "experiments/timelines/state_tracks.hpp"
 #include "experiments/timelines/trace_events.hpp"
 #include "models/trace.hpp"
@@ -75,7 +76,13 @@ class Timeline : public TraceSink {
   void access(const Record& r);
   void show_access(const Phase& phase, Time until);
 
+  struct Copying {
+    Record begun;
+    std::size_t lane = 0;
+  };
+  using CopyPlace = std::tuple<std::uint8_t, std::size_t, JobId>;  // GPU, engine, job
   void copied(const Record& r);
+  void show_copy(const Copying& copying, Time until);
 
   void held(const Record& r);
 
@@ -104,10 +111,11 @@ class Timeline : public TraceSink {
   StateTracks states_;
   BlockTracks blocks_;
   std::vector<GpuTracks> gpus_;
-  // The records that began current copies, by GPU and engine; a job's earliest first, because an engine may
-  // copy several things at once.
-  std::multimap<std::tuple<std::uint8_t, std::size_t, JobId>, Record> copying_;
-  bool scheduler_ = false;  // whether its track exists
+  // Current copies, a job's earliest first: an engine may copy several things at once.
+  std::multimap<CopyPlace, Copying> copying_;
+  std::map<std::pair<std::uint8_t, std::size_t>, Lanes> copy_lanes_;  // by GPU and engine
+  std::set<std::pair<int, int>> named_copies_;                        // process and thread
+  bool scheduler_ = false;                                            // whether its track exists
   std::set<LaunchId> native_;
   std::set<LaunchId> requests_;  // of self-submitting clients, not begun
   std::vector<Phase> accesses_;  // by client

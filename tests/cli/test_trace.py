@@ -82,8 +82,8 @@ policies: [{name: microkernel-rr, params: {slice: 20 s}}]
                 (trace,) = self.play(text, "--set", f"device.rules={rules}", "--force").values()
                 processes = self.processes(trace)
                 self.assertLessEqual({"GPU 0", "GPU 1"}, set(processes))
-                tracks = spans_by_track(trace)
-                copies = [span for (pid, tid), spans in tracks.items() if pid in (processes["GPU 0"], processes["GPU 1"]) and tid in (3, 4)
+                tracks = self.check_tracks(trace)
+                copies = [span for (pid, tid), spans in tracks.items() if pid in (processes["GPU 0"], processes["GPU 1"]) and tid % 10 in (3, 4)
                           for span in spans]
                 self.assertGreaterEqual(len(copies), 6)  # a's restores and merge on both, b's restore; and all of them end
                 self.assertTrue(all(begin < end for begin, end, _ in copies))
