@@ -26,7 +26,7 @@ int resets(Program&, const Arguments& given) {
 }
 const Mode resets_mode("resets", resets);
 
-// What memory's functions return once a kernel has written where nothing is, and in the next context.
+// What memory's functions return once a kernel has written where nothing is.
 int faults(Program&, const Arguments&) {
   CUmodule module = nullptr;
   CUfunction kernel = nullptr;
@@ -43,14 +43,6 @@ int faults(Program&, const Arguments&) {
               cuMemAllocAsync(&made, kMiB, nullptr));
   std::printf("free %d %d\n", cuMemFree(freed), cuMemFreeAsync(ordered, nullptr));
   std::printf("info %d\n", cuMemGetInfo(&free, &total));
-  CUdevice device = 0;
-  CUcontext context = nullptr;
-  NEED(cuDeviceGet(&device, 0));
-  NEED(cuDevicePrimaryCtxReset(device));
-  NEED(cuDevicePrimaryCtxRetain(&context, device));
-  NEED(cuCtxSetCurrent(context));
-  std::printf("afterwards %d", cuMemAlloc(&made, kMiB));
-  std::printf(" %d\n", cuMemFree(made));
   return 0;
 }
 const Mode faults_mode("faults", faults);
