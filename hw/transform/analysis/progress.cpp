@@ -73,7 +73,7 @@ void Progress::find_counters(Way way) {
       components(std::vector<bool>(all.sources.size(), true),
                  [&](std::uint32_t node) -> const std::vector<std::uint32_t>& { return all.sources[node]; });
   for (const std::vector<std::uint32_t>& cycle : cycles)
-    if (is_counter(cycle))
+    if (is_counter(cycle, way))
       for (const std::uint32_t node : cycle) all.counters[node] = true;
 }
 
@@ -105,7 +105,7 @@ std::vector<std::uint32_t> Progress::made_of(std::uint32_t statement) const {
 }
 
 // Whether a cycle counts, and comes by a register that is set before the loop, and in it only by the cycle.
-bool Progress::is_counter(const std::vector<std::uint32_t>& cycle) const {
+bool Progress::is_counter(const std::vector<std::uint32_t>& cycle, Way way) const {
   const bool by_memory = cycle.back() == memory();
   const auto in_cycle = [&](std::uint32_t writer) {
     return std::binary_search(cycle.begin(), cycle.end(), node_of_.at(writer));
@@ -117,11 +117,30 @@ bool Progress::is_counter(const std::vector<std::uint32_t>& cycle) const {
   bool counting = false, carries = by_memory;  // whether memory is set back is not known
   for (const std::uint32_t node : cycle) {
     if (node == memory()) continue;
-    counting = counting || counts(flow_.instruction(statements_[node]));
+    counting = counting || (counts(flow_.instruction(statements_[node])) &&
+                            (way == Way::value || each_round(statements_[node])));
     const auto& written = flow_.registers(statements_[node]).written;
     carries = carries || std::any_of(written.begin(), written.end(), carried);
   }
   return counting && carries;
+}
+
+// Whether it is on every way round the loop, and has no condition of its own.
+bool Progress::each_round(std::uint32_t statement) const {
+  const std::uint32_t here = flow_.block_of(statement);
+  const auto is_head = [&](std::uint32_t block) {
+    const auto& before = flow_.blocks()[block].before;
+    return std::any_of(before.begin(), before.end(),
+                       [&](std::uint32_t from) { return blocks_.count(from) == 0; });
+  };
+  return !flow_.instruction(statement).guard &&
+         std::all_of(blocks_.begin(), blocks_.end(), [&](std::uint32_t block) {
+           const auto& next = flow_.blocks()[block].next;
+           const bool last = std::any_of(next.begin(), next.end(), [&](std::uint32_t to) {
+             return blocks_.count(to) != 0 && is_head(to) && flow_.dominates(to, block);
+           });
+           return !last || flow_.dominates(here, block);
+         });
 }
 
 // Makes its result from one value or another. Of predicates it is the comparison that counts.
@@ -164,8 +183,10 @@ bool Progress::feeds_itself(std::uint32_t load) const {
   while (!open.empty()) {
     const std::uint32_t statement = open.back();
     open.pop_back();
+    const auto& guard = flow_.instruction(statement).guard;
     for (const std::string_view read : flow_.registers(statement).read)
-      for (const std::uint32_t writer : writers(read)) {
+      for (const std::uint32_t writer :
+           guard && guard->predicate == read ? std::vector<std::uint32_t>() : writers(read)) {
         if (writer == load) return true;
         if (seen.insert(writer).second) open.push_back(writer);
       }

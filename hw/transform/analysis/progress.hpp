@@ -15,6 +15,7 @@ bool is_load(const Instruction& instruction);
 bool reads_block_memory(const Instruction& instruction);
 
 // A counter follows by arithmetic from its own value of the round before, and the loop never sets it back.
+// For addresses it counts in every round.
 class Progress {
  public:
   // `stores`: the statements of the loop that write memory of the block.
@@ -40,7 +41,8 @@ class Progress {
   std::uint32_t memory() const { return static_cast<std::uint32_t>(statements_.size()); }
   void number();
   void find_counters(Way way);
-  bool is_counter(const std::vector<std::uint32_t>& cycle) const;
+  bool is_counter(const std::vector<std::uint32_t>& cycle, Way way) const;
+  bool each_round(std::uint32_t statement) const;
   bool reaches_counter(std::vector<std::uint32_t> open, Way way) const;
   std::vector<std::uint32_t> sources(std::uint32_t statement, Way way) const;
   std::vector<std::uint32_t> made_of(std::uint32_t statement) const;

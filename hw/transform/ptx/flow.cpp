@@ -216,8 +216,25 @@ void Flow::find_scopes() {
       scope = static_cast<std::uint32_t>(outer_.size() - 1);
     }
     scopes_.push_back(scope);
+    if (statement.kind == StatementKind::declaration && statement.name == ".param" && scope != kNone)
+      name_arguments(scope, statement.tokens);
     if (statement.kind == StatementKind::closing) scope = outer_[scope];
   }
+}
+
+void Flow::name_arguments(std::uint32_t scope, Range declaration) {
+  for (std::uint32_t at = declaration.first; at < declaration.last; ++at) {
+    const Token& token = module_->tokens[at];
+    if (!is_register(token)) continue;
+    arguments_[{scope, token.text}] = static_cast<std::uint32_t>(argument_names_.size());
+    argument_names_.push_back(std::string(token.text) + '{' + std::to_string(scope) + '}');
+  }
+}
+
+void Flow::tell_apart(std::uint32_t statement, std::vector<std::string_view>& names) const {
+  for (std::string_view& name : names)
+    if (const std::uint32_t own = find(arguments_, scopes_[statement], name); own != kNone)
+      name = argument_names_[own];
 }
 
 void Flow::split() {
@@ -240,6 +257,8 @@ void Flow::split() {
       ended = name == "bra" || name == "brx" || name == "ret" || name == "exit" || name == "trap";
       block_of_[at] = static_cast<std::uint32_t>(blocks_.size() - 1);
       Registers& registers = registers_[at] = RegistersOf(*module_, statement.instruction).found();
+      tell_apart(at, registers.read);
+      tell_apart(at, registers.written);
       for (const std::string_view written : registers.written) writers_[written].push_back(at);
     }
   }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <compare>
+#include <deque>
 #include <map>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -26,6 +28,8 @@ class Flow {
  public:
   // Throws PtxError for a branch to an unknown label.
   Flow(const Module& module, const Function& function);
+  Flow(const Flow&) = delete;
+  Flow& operator=(const Flow&) = delete;
 
   const Module& module() const { return *module_; }
   const Function& function() const { return *function_; }
@@ -36,6 +40,7 @@ class Flow {
   const Instruction& instruction(std::uint32_t statement) const {
     return function_->statements[statement].instruction;
   }
+  // Of arguments and results, which calls name alike, each call's have names of their own.
   const Registers& registers(std::uint32_t statement) const { return registers_.at(statement); }
   // The statements that write a register.
   const std::vector<std::uint32_t>& writers(std::string_view name) const;
@@ -71,6 +76,10 @@ class Flow {
   };
   std::uint32_t find(const std::map<Scoped, std::uint32_t>& all, std::uint32_t scope,
                      std::string_view name) const;
+  void name_arguments(std::uint32_t scope, Range declaration);
+  void tell_apart(std::uint32_t statement, std::vector<std::string_view>& names) const;
+  std::deque<std::string> argument_names_;
+  std::map<Scoped, std::uint32_t> arguments_;  // of these
   std::vector<std::uint32_t> scopes_, outer_;  // the scope of each statement, and the one around each scope
   std::map<Scoped, std::uint32_t> labels_;     // the block that each label starts
   std::map<Scoped, std::uint32_t> tables_;     // .branchtargets, as statements
