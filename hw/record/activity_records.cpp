@@ -129,16 +129,18 @@ void keep(const CUpti_ActivityMarker2& r) {
 void keep(const CUpti_ActivityDevice5& r) {
   Spool& spool = recorder->spool;
   const std::uint32_t name = spool.text(r.name);
-  spool.put(Device{.id = r.id,
-                   .name = name,
-                   .sms = r.numMultiprocessors,
-                   .major = r.computeCapabilityMajor,
-                   .minor = r.computeCapabilityMinor,
-                   .clock_khz = r.coreClockRate,
-                   .l2 = r.l2CacheSize,
-                   .copy_engines = r.numMemcpyEngines,
-                   .memory = r.globalMemorySize,
-                   .bandwidth_kb = r.globalMemoryBandwidth});
+  Device device{.id = r.id,
+                .name = name,
+                .sms = r.numMultiprocessors,
+                .major = r.computeCapabilityMajor,
+                .minor = r.computeCapabilityMinor,
+                .clock_khz = r.coreClockRate,
+                .l2 = r.l2CacheSize,
+                .copy_engines = r.numMemcpyEngines,
+                .memory = r.globalMemorySize,
+                .bandwidth_kb = r.globalMemoryBandwidth};
+  std::memcpy(device.uuid, r.isMigEnabled != 0 ? r.migUuid.bytes : r.uuid.bytes, sizeof device.uuid);
+  spool.put(device);
 }
 
 void keep(const CUpti_Activity* record) {

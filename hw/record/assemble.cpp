@@ -1,6 +1,8 @@
 #include "hw/record/assemble.hpp"
 
 #include <algorithm>
+#include <array>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -33,6 +35,7 @@ class Assembler {
   }
 
  private:
+  using Uuid = std::array<std::uint8_t, 16>;
   // Of works, until calls are in their final order.
   struct Pending {
     rec::Work work;
@@ -59,6 +62,7 @@ class Assembler {
     if (begin.cupti != 0) r_.about.cupti = std::to_string(begin.cupti);
     if (r_.about.trouble.empty()) r_.about.trouble = p.trouble;
     r_.about.lost += static_cast<std::int64_t>(p.lost);
+    gpus_.clear();
     threads_.clear();
     contexts_.clear();
     streams_.clear();
@@ -75,8 +79,10 @@ class Assembler {
 
   void machine() {
     for (const Device& d : process_->devices) {
-      if (d.id >= r_.gpus.size()) r_.gpus.resize(d.id + 1);
-      rec::Gpu& gpu = r_.gpus[d.id];
+      Uuid uuid;
+      std::copy(std::begin(d.uuid), std::end(d.uuid), uuid.begin());
+      gpus_[d.id] = uuid == Uuid{} ? unknown_gpu(d.id) : one_of(known_gpus_, uuid);
+      rec::Gpu& gpu = r_.gpus[gpus_[d.id]];
       gpu = {text(d.name),
              d.sms,
              d.major,
@@ -99,9 +105,17 @@ class Assembler {
     return id < process_->texts.size() ? process_->texts[id] : std::string();
   }
 
+  // Processes number the GPUs that they see, each its own way.
   Index gpu(std::uint32_t device) {
-    if (device >= r_.gpus.size()) r_.gpus.resize(device + 1);
-    return device;
+    const auto known = gpus_.find(device);
+    return known != gpus_.end() ? known->second : gpus_[device] = unknown_gpu(device);
+  }
+  Index unknown_gpu(std::uint32_t device) { return one_of(unknown_gpus_, device); }
+  template <typename Key>
+  Index one_of(std::map<Key, Index>& gpus, const Key& key) {
+    const auto [place, is_new] = gpus.try_emplace(key, static_cast<Index>(r_.gpus.size()));
+    if (is_new) r_.gpus.emplace_back();
+    return place->second;
   }
   Index thread(std::uint32_t tid) {
     const auto [place, is_new] = threads_.try_emplace(tid, static_cast<Index>(r_.threads.size()));
@@ -317,13 +331,15 @@ class Assembler {
   std::map<std::pair<Index, std::uint32_t>, std::string> thread_names_;
   std::map<std::pair<Index, std::uint32_t>, std::uint32_t> null_streams_;
   std::map<std::tuple<Index, std::uint32_t, std::uint32_t>, Stream> known_streams_;
+  std::map<Uuid, Index> known_gpus_;
+  std::map<std::uint32_t, Index> unknown_gpus_;  // by number, if nothing is told of them
   std::vector<Pending> pending_;
   std::vector<PendingOrder> pending_orders_;
 
   // Of the process at hand.
   const Contents* process_ = nullptr;
   Index process_index_ = 0;
-  std::map<std::uint32_t, Index> threads_, contexts_, graphs_;
+  std::map<std::uint32_t, Index> gpus_, threads_, contexts_, graphs_;
   std::map<std::pair<Index, std::uint32_t>, Index> streams_;
   std::map<std::uint32_t, rec::Function> functions_;
   std::unordered_map<std::uint32_t, std::size_t> by_correlation_;

@@ -9,7 +9,7 @@
 
 namespace gangway::spool {
 
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr const char* kFolder = "GANGWAY_SPOOL";       // environment variables of the recorded program
 inline constexpr const char* kCupti = "GANGWAY_SPOOL_CUPTI";  // path of the library
 inline constexpr const char* kExtent = "GANGWAY_SPOOL_EXTENT";  // one of:
@@ -170,6 +170,7 @@ struct Device {
   std::uint32_t id = 0, name = 0;
   std::uint32_t sms = 0, major = 0, minor = 0, clock_khz = 0, l2 = 0, copy_engines = 0;
   std::uint64_t memory = 0, bandwidth_kb = 0;  // bytes; kB/s
+  std::uint8_t uuid[16] = {};                  // of the GPU, or the part of one that the process sees as one
 };
 
 struct Thread {

@@ -27,7 +27,8 @@ constexpr std::uint64_t kOrigin = 1'000'000;
 // Writes records as the injected library does.
 class MadeSpool {
  public:
-  explicit MadeSpool(std::uint32_t pid, std::uint64_t time = kOrigin) {
+  // `gpu`: the first byte of its UUID; 0: nothing is told of it.
+  explicit MadeSpool(std::uint32_t pid, std::uint64_t time = kOrigin, std::uint8_t gpu = 0) {
     Begin begin;
     begin.version = kVersion;
     begin.cupti = 130'001;
@@ -52,6 +53,7 @@ class MadeSpool {
     Device device;
     device.name = 2;
     device.sms = 132;
+    device.uuid[0] = gpu;
     put(device);
     Shape shape;
     shape.id = 1;
@@ -295,6 +297,24 @@ TEST_CASE("processes are in the order of their beginning, each with its own numb
   CHECK(r.functions.size() == 1);
   CHECK(r.launches.size() == 1);
   CHECK(r.gpus.size() == 1);
+}
+
+TEST_CASE("processes may see GPUs by other numbers") {
+  const TemporaryFolder folder;
+  std::uint64_t later = 0;
+  // All call theirs 0. Of the last two nothing is told.
+  for (const std::uint8_t gpu : std::vector<std::uint8_t>{3, 4, 3, 0, 0}) {
+    const std::uint32_t pid = 50 + static_cast<std::uint32_t>(later);
+    MadeSpool spool(pid, kOrigin + later++, gpu);
+    spool.call(1, 1, 10, 15);
+    spool.kernel(1, 7, 100, 110);
+    spool.write(folder.path, std::to_string(pid) + ".0");
+  }
+  const Recording r = assembled(folder.path);
+  CHECK(r.gpus.size() == 3);
+  std::vector<recording::Index> used;
+  for (const recording::Context& context : r.contexts) used.push_back(context.gpu);
+  CHECK(used == std::vector<recording::Index>{0, 1, 0, 2, 2});
 }
 
 TEST_CASE("a spool that ends at any byte is read up to there") {
