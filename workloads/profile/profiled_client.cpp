@@ -78,9 +78,28 @@ std::string count_of(std::int64_t count, const char* one, const char* many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
-std::string trouble_of(bool beside, const WorkTime& time, const OpenWaits& waits) {
+// Works that seem to begin before the calls that submitted them.
+std::string early_works(const rec::Recording& r) {
+  constexpr Duration kClockError{50'000};
+  std::int64_t early = 0;
+  Duration most;
+  for (const rec::Work& work : r.works) {
+    const Duration before = r.calls[work.call].begin - work.begin;
+    if (before > kClockError) ++early;
+    most = std::max(most, before);
+  }
+  if (early == 0) return {};
+  return fmt::format(
+      "{} of {} begin before their calls, by up to {}: the clocks of GPU and host differ, and what is made "
+      "of "
+      "waits may be wrong",
+      early, count_of(static_cast<std::int64_t>(r.works.size()), "submission", "submissions"), to_text(most));
+}
+
+std::string trouble_of(const rec::Recording& r, const WorkTime& time, const OpenWaits& waits) {
   std::vector<std::string> all;
-  if (beside)
+  if (std::string early = early_works(r); !early.empty()) all.push_back(std::move(early));
+  if (!r.beside.empty())
     all.push_back(
         fmt::format("{:.3g} % of its time on the GPU was beside other work there, so alone it may be shorter",
                     100 * static_cast<double>(time.beside.ns) /
@@ -135,7 +154,7 @@ rec::Recording record_client(const Profile& profile, Index process,
   }
   const WorkTime time = mark_beside(rows, streams);
   describe(profile, process, extent, r.about);
-  r.about.trouble = trouble_of(!r.beside.empty(), time, waits);
+  r.about.trouble = trouble_of(r, time, waits);
   return r;
 }
 

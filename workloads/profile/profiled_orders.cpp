@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace gangway::profile {
@@ -102,22 +103,34 @@ void infer(rec::Recording& r, Index c, Index last, const std::vector<Time>& end,
     ++open.unknown;
     return put_order(r, c, OrderKind::event, kNone);
   }
-  const bool of_stream = name.find("StreamSynchronize") != std::string::npos;
+  const bool asks = r.kind(call) == CallKind::query;
+  const bool of_stream = asks || name.find("StreamSynchronize") != std::string::npos;
   const OrderKind kind = of_stream ? OrderKind::stream : OrderKind::context;
   const bool one = of_stream ? r.streams.size() == 1 : r.contexts.size() == 1;
   if (one) return put_order(r, c, kind, 0);
   // Who waits for a stream returns when its work is over.
   if (last == kNone || end[last] > call.end() + Duration{kClockError}) {
-    ++open.unknown;
+    if (!asks) ++open.unknown;  // else it may have been idle for long
     return;
   }
   ++open.assumed;
   put_order(r, c, kind, of_stream ? last : r.streams[last].context);
 }
 
+bool is_of_event(const rec::Recording& r, const rec::Call& call) {
+  return r.functions[call.function].name.find("EventQuery") != std::string::npos;
+}
+
+// Whether a program may have asked until work was over: what its thread submitted last ended since its call
+// before.
+bool may_have_waited(const rec::Call& call, Time before, Index last, const std::vector<Time>& end) {
+  return last != kNone && end[last] > before && end[last] <= call.end() + Duration{kClockError};
+}
+
 // For what calls wait of which the profile says nothing: certain where there is one stream or context.
 void add_inferred(rec::Recording& r, OpenWaits& open) {
   std::vector<Index> submitted(r.threads.size(), kNone);  // by thread: the stream of its last work
+  std::vector<Time> returned(r.threads.size());           // likewise: from its last call
   std::vector<Time> end(r.streams.size(), Time{INT64_MIN / 2});
   std::size_t work = 0, known = 0;
   const std::size_t orders = r.orders.size();
@@ -130,9 +143,13 @@ void add_inferred(rec::Recording& r, OpenWaits& open) {
     }
     const bool has_order = known < orders && r.orders[known].call == c;
     while (known < orders && r.orders[known].call == c) ++known;
+    const Time before = std::exchange(returned[call.thread], call.end());
     if (has_order) continue;
     if (r.kind(call) == CallKind::wait_event && r.streams.size() > 1) ++open.unknown_of_streams;
-    if (r.kind(call) == CallKind::synchronize) infer(r, c, submitted[call.thread], end, open);
+    const bool asks = r.kind(call) == CallKind::query, of_event = asks && is_of_event(r, call);
+    if (of_event && may_have_waited(call, before, submitted[call.thread], end)) ++open.unknown;
+    if ((asks && !of_event) || r.kind(call) == CallKind::synchronize)
+      infer(r, c, submitted[call.thread], end, open);
   }
   sort_orders(r.orders);
 }
