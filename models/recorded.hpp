@@ -42,7 +42,7 @@ struct Recorded {
   double host_scale = 1;                // factor on host times between waits
   std::optional<TimeAlone> unrecorded;  // what host_scale follows from, if it is given
   // Means over the played jobs, with nothing else on the machine: time of a job, time of it on the GPU, and
-  // time between job ends.
+  // time between job ends (see below).
   Duration job, busy, between_ends;
   bool busy_unknown = false;  // policies are not told
   // By launch of the recording, empty for others; none: no kernel can be preempted.
@@ -54,5 +54,13 @@ struct Recorded {
     return scaled.empty() ? program->jobs[played].length : scaled[played];
   }
 };
+
+// Of so many jobs at the program's own pace, in `span` from the first begin to the last end: the mean
+// distance of an end from the one before, if there is time between jobs, else the span divided by the jobs.
+inline Duration between_ends(Duration span, Duration job, std::int64_t jobs) {
+  if (jobs <= 1) return job;
+  const Duration ends{(span - job).ns / (jobs - 1)};
+  return ends >= job ? ends : Duration{span.ns / jobs};
+}
 
 }  // namespace gangway

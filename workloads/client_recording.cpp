@@ -75,28 +75,26 @@ Duration mean(Duration sum, Index count) { return {sum.ns / static_cast<std::int
 // What a job takes alone, on the average, as recorded (where it is scaled:
 // experiments/running/scaled_alone.hpp).
 void sum_up(Recorded& recorded) {
-  Duration jobs, busy, leads;
+  Duration jobs, busy;
+  Time first = Time::max(), last{INT64_MIN};
   for (Index j = recorded.from; j < recorded.to; ++j) {
     const recording::PlayedJob& job = recorded.program->jobs[j];
     jobs += job.length;
     busy += job.busy;
-    const recording::Segment& home = recorded.program->segments[job.first_segment];
-    leads += home.lead;
-    for (Index s = home.before; s < home.begin; ++s) {
-      const recording::Step& step = recorded.program->steps[s];
-      leads += step.gap + step.own;
-    }
+    first = std::min(first, job.begin);
+    last = std::max(last, job.begin + job.length);
   }
   const Index count = recorded.to - recorded.from;
   recorded.job = mean(jobs, count);
   recorded.busy = scaled_nearest(mean(busy, count), recorded.kernel_scale);
-  recorded.between_ends = recorded.job + (recorded.own_pace ? mean(leads, count) : Duration{});
+  recorded.between_ends = recorded.own_pace ? between_ends(last - first, recorded.job, count) : recorded.job;
 }
 
 // The recorder slowed the program's jobs by as much as their medians say; less than half a percent is chance.
 void undo_slowing(Duration unrecorded, const Field& file, Recorded& recorded) {
   std::vector<Duration> lengths;
-  for (const recording::PlayedJob& job : recorded.program->jobs) lengths.push_back(job.length);
+  for (const recording::PlayedJob& job : recorded.program->jobs.first(recorded.program->job_count()))
+    lengths.push_back(job.length);
   const Duration usual = recording::median_of(std::move(lengths));
   const double ratio = static_cast<double>(unrecorded.ns) / static_cast<double>(usual.ns);
   if (ratio < 0.995)

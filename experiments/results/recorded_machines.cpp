@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 
+#include "experiments/running/scaled_alone.hpp"
 #include "models/recorded.hpp"
 
 namespace gangway {
@@ -17,7 +18,8 @@ std::string gib(Bytes bytes) {
   return fmt::format("{:.0f} GiB", static_cast<double>(bytes.count) / (std::int64_t{1} << 30));
 }
 
-constexpr double kOtherMemory = 0.1;  // drivers keep some of it for themselves
+constexpr double kOtherMemory = 0.1;           // drivers keep some of it for themselves
+constexpr double kLittle = 0.01, kOff = 0.05;  // of a program's time that is not played; of its jobs' times
 
 bool has_sliced_kernel(const Client& client) {
   const auto sliced = [](const LeavingKernel& kernel) { return kernel.form != nullptr && kernel.sliced; };
@@ -63,12 +65,36 @@ void RecordedMachines::see(const Point& point) {
         if (const auto& alone = client.recorded->unrecorded;
             alone && (alone->of_recording || client.recorded->host_scale != 1))
           unrecorded_.insert(of_unrecorded(client));
+        see_program(client);
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
     if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
     if (recorded > 0) see_settings(point, policy);
   }
+}
+
+void RecordedMachines::see_program(const Client& client) {
+  const Recorded& recorded = *client.recorded;
+  if (!programs_.insert({recorded.file, recorded.from, recorded.to}).second) return;
+  Duration busy;
+  for (const auto& job : recorded.program->jobs) busy += job.busy;
+  const Duration unplayed = recorded.program->unplayed();
+  const double left_out = static_cast<double>(unplayed.ns) / static_cast<double>((busy + unplayed).ns);
+  if (left_out > kLittle)
+    not_as_recorded_.insert(
+        fmt::format("{}: {:.0f} % of its time on the GPU belong to no job and are not played", client.name,
+                    100 * left_out));
+  Duration lengths;
+  for (recording::Index j = recorded.from; j < recorded.to; ++j) lengths += recorded.program->jobs[j].length;
+  const auto as_recorded = static_cast<double>(lengths.ns) / (recorded.to - recorded.from);
+  const Duration played = job_played_as_recorded(client);
+  const double off = static_cast<double>(played.ns) / as_recorded - 1;
+  if (as_recorded > 0 && std::abs(off) > kOff)
+    not_as_recorded_.insert(fmt::format(
+        "{}: played alone, its jobs take {} on the average, {:+.0f} % from the recorded {}; what is "
+        "predicted of it may be off by as much",
+        client.name, to_text(played), 100 * off, to_text(Duration{std::llround(as_recorded)})));
 }
 
 void RecordedMachines::see_settings(const Point& point, const Contender& policy) {
@@ -114,6 +140,7 @@ std::vector<std::string> RecordedMachines::notes() const {
     notes.push_back(fmt::format("{}: no kernel of any client is sliced; `forms` of recordings say which are",
                                 fmt::join(unsliced_, ", ")));
   notes.insert(notes.end(), unrecorded_.begin(), unrecorded_.end());
+  notes.insert(notes.end(), not_as_recorded_.begin(), not_as_recorded_.end());
   notes.insert(notes.end(), without_effect_.begin(), without_effect_.end());
   return notes;
 }

@@ -14,17 +14,25 @@
 namespace gangway {
 namespace {
 
+struct PlayedAlone {
+  std::vector<Duration> lengths;  // by job of the recording
+  Time first = Time::max(), last;
+  Duration span() const { return last - first; }
+};
+
 // Takes what each job of the recording lasted. A release says as its standalone time which one is played.
 class LengthsByJob : public TraceSink {
  public:
-  explicit LengthsByJob(std::vector<Duration>& lengths) : lengths_(lengths) {}
+  explicit LengthsByJob(PlayedAlone& played) : played_(played) {}
 
   void record(const Record& record) override {
     if (record.mark == Mark::released) {
       open_[record.job.number] = {record.time, static_cast<std::size_t>(record.amount)};
+      played_.first = std::min(played_.first, record.time);
     } else if (record.mark == Mark::finished) {
       const auto job = open_.find(record.job.number);
-      lengths_[job->second.played] = record.time - job->second.began;
+      played_.lengths[job->second.played] = record.time - job->second.began;
+      played_.last = std::max(played_.last, record.time);
       open_.erase(job);
     }
   }
@@ -34,7 +42,7 @@ class LengthsByJob : public TraceSink {
     Time began;
     std::size_t played = 0;
   };
-  std::vector<Duration>& lengths_;
+  PlayedAlone& played_;
   std::unordered_map<std::uint32_t, Open> open_;
 };
 
@@ -48,8 +56,8 @@ Client by_itself(const Client& client, std::shared_ptr<const Recorded> recorded)
   return alone;
 }
 
-// How long each job takes with these scales and nothing else on the device.
-std::vector<Duration> lengths_alone(const Client& client, const Recorded& recorded, const Device& device) {
+// With these scales and nothing else on the device.
+PlayedAlone played_alone(const Client& client, const Recorded& recorded, const Device& device) {
   auto marked = std::make_shared<Recorded>(recorded);
   marked->once = true;
   marked->own_pace = true;
@@ -63,10 +71,10 @@ std::vector<Duration> lengths_alone(const Client& client, const Recorded& record
   if (!own.time_slice || marked->program->contexts() == 1) own.arbitration = Arbitration::mps;  // no turns
   Workload workload;
   workload.clients.push_back(by_itself(client, marked));
-  std::vector<Duration> lengths(marked->program->job_count());
-  LengthsByJob sink(lengths);
+  PlayedAlone played{std::vector<Duration>(marked->program->job_count()), Time::max(), {}};
+  LengthsByJob sink(played);
   UnmanagedRuns(workload, own).play(1, sink);
-  return lengths;
+  return played;
 }
 
 Duration mean(const std::vector<Duration>& lengths, const Recorded& of) {
@@ -116,7 +124,7 @@ double host_scale_of(const Client& client, const Recorded& recorded) {
   tried.kernel_scale = 1;
   const auto played = [&](int scale) {
     tried.host_scale = static_cast<double>(scale) / kUnit;
-    return mean(lengths_alone(client, tried, Device{}), tried);
+    return mean(played_alone(client, tried, Device{}).lengths, tried);
   };
   const TimeAlone& wanted = *recorded.unrecorded;
   // By as much as the model is off for the recording as it is, it may be off here.
@@ -145,15 +153,21 @@ double host_scale_of(const Client& client, const Recorded& recorded) {
 
 }  // namespace
 
+Duration job_played_as_recorded(const Client& client) {
+  Recorded unscaled = *client.recorded;
+  unscaled.kernel_scale = unscaled.host_scale = 1;
+  return mean(played_alone(client, unscaled, Device{}).lengths, unscaled);
+}
+
 std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device) {
   auto known = std::make_shared<Recorded>(*client.recorded);
   if (known->unrecorded) known->host_scale = host_scale_of(client, *known);
   if (known->kernel_scale == 1 && known->host_scale == 1) return client.recorded;
-  std::vector<Duration> lengths = lengths_alone(client, *known, device);
-  const Duration between = known->between_ends - known->job;
-  known->job = mean(lengths, *known);
-  known->between_ends = known->job + scaled_nearest(between, known->host_scale);
-  known->scaled = std::move(lengths);
+  PlayedAlone played = played_alone(client, *known, device);
+  known->job = mean(played.lengths, *known);
+  known->between_ends =
+      known->own_pace ? between_ends(played.span(), known->job, known->to - known->from) : known->job;
+  known->scaled = std::move(played.lengths);
   return known;
 }
 

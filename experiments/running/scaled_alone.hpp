@@ -14,4 +14,8 @@ namespace gangway {
 // be needed.
 std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device);
 
+// The mean job of the client's recording, played alone with unscaled times on a device that costs nothing. If
+// the model suits the program, that is the recorded mean.
+Duration job_played_as_recorded(const Client& client);
+
 }  // namespace gangway

@@ -11,6 +11,7 @@ namespace gangway::recording {
 namespace {
 
 constexpr std::string_view kNvtx = "nvtx:";
+constexpr std::int64_t kNearlyAll = 10;  // all but one in so many
 
 // The last submission of each stream that is known to be over: an index of a call.
 struct Reached : std::map<Index, Index> {
@@ -82,26 +83,59 @@ class SyncJobs {
     open.works = {};
   }
 
-  // A thread that never waits works for one that does: for the job of its process that is under way.
+  // A thread that never waits works for one that does, for the job of its process that is under way, if
+  // nearly all of its work lies in such jobs: the rest is in none.
   void help() {
+    std::vector<Help> helps(threads_.size());
+    const std::vector<Index> jobs = jobs_under_way(helps);
+    for (Index t = 0; t < threads_.size(); ++t)
+      if (helps[t].calls > 0 && kNearlyAll * helps[t].within.ns >= (kNearlyAll - 1) * helps[t].all.ns)
+        threads_[t].works.clear();  // they are not cut
+      else
+        helps[t].calls = 0;
+    for (Index c = 0; c < jobs.size(); ++c)
+      if (jobs[c] != kNone && helps[r_.calls[c].thread].calls > 0) r_.calls[c].job = jobs[c];
+  }
+
+  // What a thread that never waits does in others' jobs.
+  struct Help {
+    std::size_t calls = 0;
+    Duration within, all;  // length of its work there, and from its process's first job to its last
+  };
+
+  // By call of such a thread.
+  std::vector<Index> jobs_under_way(std::vector<Help>& helps) const {
     const auto count = static_cast<Index>(r_.jobs.size());
     std::vector<Index> by_begin(count);
     for (Index j = 0; j < count; ++j) by_begin[j] = j;
     std::stable_sort(by_begin.begin(), by_begin.end(),
                      [&](Index a, Index b) { return r_.jobs[a].begin < r_.jobs[b].begin; });
-    std::size_t next = 0;
+    std::size_t next = 0, work = 0;
     std::map<Index, Index> under_way;  // by process: the job that began last
-    for (Call& call : r_.calls) {
+    std::map<Index, Time> last_end;    // likewise, of all
+    for (const Job& job : r_.jobs) {
+      Time& end = last_end.try_emplace(r_.threads[job.thread].process, job.begin).first->second;
+      end = std::max(end, job.begin + job.length);
+    }
+    std::vector<Index> jobs(r_.calls.size(), kNone);
+    for (Index c = 0; c < r_.calls.size(); ++c) {
+      const Call& call = r_.calls[c];
       for (; next < count && r_.jobs[by_begin[next]].begin <= call.begin; ++next)
         under_way[r_.threads[r_.jobs[by_begin[next]].thread].process] = by_begin[next];
-      Open& helper = threads_[call.thread];
-      if (helper.ever_synchronised) continue;
-      const auto job = under_way.find(r_.threads[call.thread].process);
-      if (job == under_way.end()) continue;
+      Duration length;
+      for (; work < r_.works.size() && r_.works[work].call == c; ++work) length += r_.works[work].length;
+      const Index process = r_.threads[call.thread].process;
+      const auto job = under_way.find(process);
+      if (threads_[call.thread].ever_synchronised || job == under_way.end() || call.begin > last_end[process])
+        continue;
+      Help& help = helps[call.thread];
+      help.all += length;
       if (call.end() > r_.jobs[job->second].begin + r_.jobs[job->second].length) continue;
-      call.job = job->second;
-      helper.works.clear();  // they are not cut
+      jobs[c] = job->second;
+      ++help.calls;
+      help.within += length;
     }
+    return jobs;
   }
 
   void cut_by_device_time(Open& open) {
@@ -159,6 +193,8 @@ void cut_by_ranges(Recording& r, const JobRule& rule) {
     r.jobs.push_back({JobKind::nvtx, range.thread, range.begin, *range.length, false});
   // Both are in the order of their beginning.
   std::vector<Index> open;
+  std::vector<bool> has_jobs(r.threads.size());
+  for (const Job& job : r.jobs) has_jobs[job.thread] = true;
   std::size_t next = 0;
   for (Call& call : r.calls) {
     while (next < r.jobs.size() && r.jobs[next].begin <= call.begin)
@@ -166,11 +202,9 @@ void cut_by_ranges(Recording& r, const JobRule& rule) {
     std::erase_if(open, [&](Index job) { return r.jobs[job].begin + r.jobs[job].length <= call.begin; });
     for (const Index job : open) {
       const Index thread = r.jobs[job].thread;
-      if (thread == call.thread)
-        call.job = job;
-      else if (r.threads[thread].process == r.threads[call.thread].process &&
-               (call.job == kNone || r.jobs[call.job].thread != call.thread))
-        call.job = job;
+      const bool helps =
+          !has_jobs[call.thread] && r.threads[thread].process == r.threads[call.thread].process;
+      if (thread == call.thread || helps) call.job = job;
     }
   }
 }

@@ -12,9 +12,11 @@ namespace gangway::recording {
 // nothing outstanding on the streams it used. What such a call covers is derived from streams and events
 // only, so that every run of a program is cut alike. Device-to-host copies that the host waits for count as
 // such calls; other copies do not, because the host may continue first. A thread that never synchronises is
-// cut every 10 ms of device time. `nvtx`: ranges of a name, on any thread, of nested ones the outermost. A
-// range contains the calls of its thread while it is open, and those of other threads of its process without
-// such an open range. `whole`: from the program's first submission to the end of its last.
+// cut every 10 ms of device time, unless it works for others: then at least nine tenths of its work, by time,
+// lie within jobs of its process, and its calls there belong to them. `nvtx`: ranges of a name, on any
+// thread, of nested ones the outermost. A range contains the calls of its thread while it is open, and those
+// of threads of its process that have no such ranges. `whole`: from the program's first submission to the end
+// of its last.
 struct JobRule {
   JobKind kind = JobKind::sync;
   std::string range;  // of nvtx: NAME or DOMAIN/NAME; a trailing * matches anything

@@ -85,6 +85,10 @@ class PlayedProgram::Maker {
     first_work_ = firsts(r.works);
     first_order_ = firsts(r.orders);
     for (const Timeline& timeline : timing_.timelines) lines_.push_back({&timeline.calls, 0, {}, {}});
+    is_home_.resize(lines_.size());
+    taken_.resize(r.calls.size());
+    for (Index j = 0; j < r.jobs.size(); ++j)
+      if (!r.jobs[j].warm_up) is_home_[home_of(j)] = true;
     for (Index j = 0; j < r.jobs.size(); ++j)
       if (!r.jobs[j].warm_up) add_job(j);
     if (jobs_.empty()) throw InputError({file, 0}, "recording", "no job after its warm-up", "at least one");
@@ -107,6 +111,7 @@ class PlayedProgram::Maker {
     head.timelines = static_cast<Index>(lines_.size());
     head.contexts = static_cast<Index>(r_.contexts.size());
     head.depth = timing_.depth.value_or(0);
+    head.unplayed = unplayed_work(r_, timing_.timeline_of);
     std::string out(sizeof head, '\0');
     put(out, steps_);
     put(out, works_);
@@ -177,7 +182,8 @@ class PlayedProgram::Maker {
     to.lead = s.lead, to.least_lead = s.least_lead, to.head = s.head, to.tail = s.tail;
   }
   static void copy_fields(const PlayedJob& j, PlayedJob& to) {
-    to.kind = j.kind, to.length = j.length, to.busy = j.busy, to.first_segment = j.first_segment;
+    to.kind = j.kind, to.begin = j.begin, to.length = j.length, to.busy = j.busy,
+    to.first_segment = j.first_segment;
   }
   static void copy_fields(const PlayedStream& s, PlayedStream& to) {
     to.context = s.context, to.kind = s.kind;
@@ -187,13 +193,14 @@ class PlayedProgram::Maker {
     const Job& job = r_.jobs[j];
     PlayedJob played;
     played.kind = job.kind;
+    played.begin = job.begin;
     played.length = job.length;
     played.first_segment = static_cast<Index>(segments_.size());
     busy_.clear();
     const Index home = home_of(j);
-    add_segment(j, home, true);
+    add_home_segment(j, home);
     for (Index line = 0; line < lines_.size(); ++line)
-      if (line != home) add_segment(j, line, false);
+      if (line != home && !is_home_[line]) add_helping_segment(j, line);
     played.busy = covered(busy_);
     jobs_.push_back(played);
   }
@@ -207,12 +214,12 @@ class PlayedProgram::Maker {
     return 0;
   }
 
-  // Where a timeline's calls of the job stand: from the first to behind the last.
-  std::pair<std::size_t, std::size_t> range_of(const Line& line, Index j) const {
-    const std::vector<Index>& calls = *line.calls;
+  // Where a timeline's calls of the job stand: from the first to behind the last, of those from one on.
+  std::pair<std::size_t, std::size_t> range_of(const std::vector<Index>& calls, std::size_t start,
+                                               Index j) const {
     const Time begin = r_.jobs[j].begin, end = begin + r_.jobs[j].length;
-    const auto from = std::partition_point(calls.begin() + static_cast<std::ptrdiff_t>(line.next),
-                                           calls.end(), [&](Index c) { return r_.calls[c].begin < begin; });
+    const auto from = std::partition_point(calls.begin() + static_cast<std::ptrdiff_t>(start), calls.end(),
+                                           [&](Index c) { return r_.calls[c].begin < begin; });
     std::size_t first = static_cast<std::size_t>(from - calls.begin()), last = first;
     bool any = false;
     for (std::size_t at = first; at < calls.size() && r_.calls[calls[at]].begin <= end; ++at) {
@@ -224,16 +231,15 @@ class PlayedProgram::Maker {
     return {first, any ? last : first};
   }
 
-  void add_segment(Index j, Index place, bool home) {
+  void add_home_segment(Index j, Index place) {
     Line& line = lines_[place];
-    const auto [first, last] = range_of(line, j);
-    if (first == last && !home) return;
+    const auto [first, last] = range_of(*line.calls, line.next, j);
     const Job& job = r_.jobs[j];
     Segment segment;
     segment.job = static_cast<Index>(jobs_.size());
     segment.timeline = place;
     segment.before = static_cast<Index>(steps_.size());
-    if (home && line.end)
+    if (line.end)
       for (std::size_t at = line.next; at < first; ++at) {
         const Index c = (*line.calls)[at];
         const Duration since_job = positive(r_.calls[c].begin - *line.end);
@@ -241,19 +247,37 @@ class PlayedProgram::Maker {
         if (at == line.next) steps_.back().gap = std::min(steps_.back().gap, since_job);
       }
     segment.begin = static_cast<Index>(steps_.size());
-    if (home && line.end) segment.lead = positive(job.begin - *line.end);
+    if (line.end) segment.lead = positive(job.begin - *line.end);
     if (first < last) segment.head = positive(r_.calls[(*line.calls)[first]].begin - job.begin);
     for (std::size_t at = first; at < last; ++at) add_step(line, (*line.calls)[at], true);
     segment.end = static_cast<Index>(steps_.size());
     line.next = last;
-    if (!line.first_segment && home) line.first_segment = static_cast<Index>(segments_.size());
-    const Time through = first < last ? *line.end : job.begin;
-    if (home) {
-      const Time end = job.begin + job.length;
-      // Jobs that nobody waits for end with their last work.
-      if (job.kind == JobKind::sync || job.kind == JobKind::nvtx) segment.tail = positive(end - through);
-      line.end = std::max(through, segment.tail > Duration{} ? end : through);
+    if (!line.first_segment) line.first_segment = static_cast<Index>(segments_.size());
+    const Time through = first < last ? *line.end : job.begin, end = job.begin + job.length;
+    // Jobs that nobody waits for end with their last work.
+    if (job.kind == JobKind::sync || job.kind == JobKind::nvtx) segment.tail = positive(end - through);
+    line.end = std::max(through, segment.tail > Duration{} ? end : through);
+    segments_.push_back(segment);
+  }
+
+  // Jobs that others help may overlap: each has its own steps, and those of none between them.
+  void add_helping_segment(Index j, Index place) {
+    Line& line = lines_[place];
+    const auto [first, last] = range_of(*line.calls, 0, j);
+    if (first == last) return;
+    Segment segment;
+    segment.job = static_cast<Index>(jobs_.size());
+    segment.timeline = place;
+    segment.before = segment.begin = static_cast<Index>(steps_.size());
+    segment.head = positive(r_.calls[(*line.calls)[first]].begin - r_.jobs[j].begin);
+    for (std::size_t at = first; at < last; ++at) {
+      const Index c = (*line.calls)[at];
+      const bool of_none = r_.calls[c].job == kNone && !taken_[c];
+      if (!of_none && r_.calls[c].job != j) continue;
+      taken_[c] = true;
+      add_step(line, c, true);
     }
+    segment.end = static_cast<Index>(steps_.size());
     segments_.push_back(segment);
   }
 
@@ -320,6 +344,8 @@ class PlayedProgram::Maker {
   Timing timing_;
   std::vector<Index> first_work_, first_order_;  // by call
   std::vector<Line> lines_;                      // by timeline
+  std::vector<bool> is_home_;                    // likewise
+  std::vector<bool> taken_;                      // by call: it is a step of a job that it helps
   std::vector<Step> steps_;
   std::vector<PlayedWork> works_;
   std::vector<PlayedOrder> orders_;

@@ -47,7 +47,8 @@ struct Segment {
 
 struct PlayedJob {
   JobKind kind = JobKind::sync;
-  Duration length;          // as recorded
+  Time begin;               // as recorded
+  Duration length;          // likewise
   Duration busy;            // time with its work on a GPU
   Index first_segment = 0;  // its segments end where the next job's begin
 };
@@ -78,7 +79,8 @@ class PlayedProgram {
   std::size_t job_count() const { return jobs.size() - 1; }
   Index timelines() const { return head_->timelines; }
   Index contexts() const { return head_->contexts; }
-  std::optional<std::uint32_t> depth() const;  // models/recording/timing.hpp
+  std::optional<std::uint32_t> depth() const;            // models/recording/timing.hpp
+  Duration unplayed() const { return head_->unplayed; }  // models/recording/timing.hpp
   std::uint64_t identity() const { return head_->identity; }
 
  private:
@@ -86,7 +88,8 @@ class PlayedProgram {
     std::uint64_t magic = 0, identity = 0;  // of the recording and this program
     std::uint64_t steps = 0, works = 0, orders = 0, segments = 0, jobs = 0, streams = 0;
     Index timelines = 0, contexts = 0;
-    std::uint64_t depth = 0;     // 0: none
+    std::uint64_t depth = 0;  // 0: none
+    Duration unplayed;
     std::uint64_t checksum = 0;  // of the rest
   };
   class Maker;

@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "models/recording/timing.hpp"
+
 namespace gangway::recording {
 namespace {
 
@@ -137,7 +139,8 @@ void add_works(const Recording& r, Summary& out) {
 }
 
 void count_overlaps(const Recording& r, Summary& out) {
-  std::vector<Time> job_ends(r.threads.size()), work_ends(r.streams.size());
+  constexpr Time kLongAgo{INT64_MIN / 2};  // the GPU's clock may be behind the recording's origin
+  std::vector<Time> job_ends(r.threads.size(), kLongAgo), work_ends(r.streams.size(), kLongAgo);
   for (const Job& job : r.jobs) {
     if (job.thread == kNone) continue;
     Time& end = job_ends[job.thread];
@@ -153,6 +156,8 @@ void count_overlaps(const Recording& r, Summary& out) {
   }
   // Some of it is how time stamps are taken.
   if (100 * out.overlapping_work.ns < all.ns) out.overlapping_work = {};
+  out.unplayed = unplayed_work(r, take_apart(r).timeline_of);
+  if (100 * out.unplayed.ns < all.ns) out.unplayed = {};
 }
 
 void add_jobs(const Recording& r, Summary& out) {
@@ -309,6 +314,11 @@ std::string to_text(const Recording& r, const Summary& s) {
     line(
         "overlap   for {} works of a stream run beside each other; predictions play them one after the other",
         about(s.overlapping_work));
+  if (s.unplayed > Duration{})
+    line(
+        "unplayed  {} of GPU work between the first job and the last belong to no job; predictions leave "
+        "them out",
+        about(s.unplayed));
   for (const Summary::OfGpu& g : s.gpus) {
     const double busy = g.share(g.busy), host = g.share(g.waits_for_host);
     line("GPU {}     {}: busy {:.1f} % of the time of jobs, waits for the host {:.1f} %: {}", g.gpu,

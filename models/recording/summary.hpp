@@ -19,6 +19,8 @@ struct Summary {
   std::int64_t longest_job = 0;             // the first of them, counted as in `jobs: {from: ..., to: ...}`
   std::int64_t overlapping_jobs = 0;        // that begin before an earlier one of their thread has ended
   Duration overlapping_work;                // for which a stream's work runs beside earlier work of it
+  Duration unplayed;  // work between the first job and the last that belongs to none (timing.hpp); 0 if below
+                      // a hundredth of all
   double submissions_of_job = 0,
          kernels_of_job = 0;  // medians; kernels of graphs count if known
 

@@ -87,6 +87,12 @@ class Threads {
       out.timeline_of[thread] = place;
       out.timelines[place].calls.push_back(c);
     }
+    // Others may call for a thread that has jobs.
+    for (Index t = 0; t < has_jobs_.size(); ++t)
+      if (has_jobs_[t] && out.timeline_of[t] == kNone) {
+        out.timeline_of[t] = static_cast<Index>(out.timelines.size());
+        out.timelines.push_back({r_.threads[t].process, {}});
+      }
   }
 
  private:
@@ -275,6 +281,31 @@ class CallTimes {
 };
 
 }  // namespace
+
+Duration unplayed_work(const Recording& r, const std::vector<Index>& timeline_of) {
+  struct Span {
+    Time first = Time::max(), last{INT64_MIN};
+    void add(const Job& job) {
+      first = std::min(first, job.begin);
+      last = std::max(last, job.begin + job.length);
+    }
+    bool has(Time at) const { return first <= at && at <= last; }
+  };
+  Span all;
+  std::vector<Span> of(r.threads.size());  // by timeline, of which there are no more
+  for (const Job& job : r.jobs) {
+    if (job.warm_up) continue;
+    all.add(job);
+    if (job.thread != kNone) of[timeline_of[job.thread]].add(job);
+  }
+  Duration unplayed;
+  for (const Work& work : r.works) {
+    const Call& call = r.calls[work.call];
+    if (call.job != kNone || !all.has(call.begin) || of[timeline_of[call.thread]].has(call.begin)) continue;
+    unplayed += work.length;
+  }
+  return unplayed;
+}
 
 Timing take_apart(const Recording& r) {
   Timing out;

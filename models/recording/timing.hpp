@@ -22,7 +22,8 @@ struct WorkTiming {
   Duration behind;  // from the end of what it follows to its own begin, if submitted by then
 };
 
-// Consecutive calls: of one host thread, and of helpers that work only while it is silent.
+// Consecutive calls: of one host thread, and of helpers that work only while it is silent. Of a thread with
+// jobs whose work only others submit there are none.
 struct Timeline {
   Index process = 0;
   std::vector<Index> calls;  // in order of begin
@@ -45,5 +46,10 @@ struct Timing {
 // each pair. The other is the median over works and calls of its kind that show it, as far as that does not
 // contradict the recording.
 Timing take_apart(const Recording& recording);
+
+// GPU time of work that is submitted between the begin of the first job after the warm-up and the end of the
+// last one, but belongs to none and is not played: that of timelines without jobs, and that before the first
+// job of a timeline or behind its last.
+Duration unplayed_work(const Recording& recording, const std::vector<Index>& timeline_of);
 
 }  // namespace gangway::recording

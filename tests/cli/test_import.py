@@ -84,6 +84,34 @@ class Imports(ProgramTest):
                 self.assertEqual([int(job["response_ns"]) for job in jobs], [STEP] * 3)
                 self.assertEqual([int(job["arrival_ns"]) for job in jobs], [0, STEP + THOUGHT, 2 * (STEP + THOUGHT)])
 
+    def test_a_timeline_has_no_spans_that_cross_on_one_track(self):
+        """Two kernels of one stream at once (a graph's, say), and ranges that begin and end in turn."""
+        profile = steps(Nsys("2025"))
+        profile.kernel(2_000_000, 2_001_000, 2_010_000, 2_030_000)
+        profile.kernel(2_002_000, 2_003_000, 2_020_000, 2_040_000)
+        for begin in (2_000_000, 2_020_000, 2_030_000):
+            profile.range("crossing", begin, begin + 40_000)
+        profile.range("within", 2_001_000, 2_002_000)
+        self.imported("nsys", profile.write(self.folder / "p.sqlite"), "--jobs", "nvtx:crossing")
+        self.gangway("trace", "a.rec", "--out", "a.json")
+        events = json.loads((self.folder / "a.json").read_text())["traceEvents"]
+        names = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+        tracks = {}
+        for e in events:
+            if e["ph"] == "X":
+                begin = round(e["ts"] * 1000)
+                tracks.setdefault((e["pid"], e["tid"]), []).append((begin, begin + round(e["dur"] * 1000)))
+        self.assertEqual(sorted(names[track].rsplit(" (", 1)[1] for track in tracks if names[track].endswith(")") and "null" not in names[track]),
+                         ["2)", "2)", "2)", "3)", "3)"])  # a stream, a thread's ranges, its jobs
+        for track, spans in tracks.items():
+            for i, (begin, end) in enumerate(spans):
+                for other_begin, other_end in spans[:i]:
+                    apart = other_end <= begin or end <= other_begin
+                    within = other_begin <= begin and end <= other_end
+                    self.assertTrue(apart or (within and "ranges" in names[track]), names[track])
+        self.assertIn("--policy: key '--policy': found 'rr', expected a result folder", self.refused("trace", "a.rec", "--policy", "rr"))
+        self.assertIn("--point", self.refused("trace", "a.rec", "--point", 0))
+
     def test_names_are_kept_in_full(self):
         for what, profiler, file in self.every_profile():
             self.imported(profiler, file, "--force")

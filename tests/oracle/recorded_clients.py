@@ -2,7 +2,7 @@
 import collections
 import functools
 
-from recorded_alone import host_scale, lengths_alone
+from recorded_alone import between_ends, host_scale, times_alone
 from recorded_forms import forms_of
 from recorded_gates import OpenGate
 from recorded_hosts import Helper, Home, Job
@@ -58,9 +58,13 @@ class Client:
         return mean if self.kernels_scale == 1 else round_half_up(mean * self.kernels_scale)
 
     @functools.cached_property
+    def times_alone(self):
+        """Of its recorded jobs by number: begin and end."""
+        return times_alone(type(self.world), self, self.world.device)
+
+    @functools.cached_property
     def lengths(self):
-        """Of its recorded jobs, alone."""
-        return lengths_alone(type(self.world), self, self.world.device)
+        return {number: end - begin for number, (begin, end) in self.times_alone.items()}
 
     def between_releases(self):
         """The mean time from one job to the next."""
@@ -72,9 +76,7 @@ class Client:
         length = sum(self.lengths.values()) // len(self.lengths)
         if self.think is not None:
             return length + self.think
-        before = sum(job.gap + sum(step.gap for step in job.before[1:]) + sum(step.own for step in job.before) + job.lead
-                     for job in self.recorded)
-        return length + self.host(before // len(self.recorded))
+        return between_ends(list(self.times_alone.values()))
 
     # -- releases
 

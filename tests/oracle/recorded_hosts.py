@@ -131,7 +131,10 @@ class Home(Host):
             client.part_over(job)
             self._through()
 
-        self.play(part.steps, job, world.now + client.host(part.head), last_step_over)
+        if part.steps:
+            self.play(part.steps, job, world.now + client.host(part.head), last_step_over)
+        else:
+            last_step_over(world.now)
 
     def _through(self):
         if self.client.none_left() or self.client.once and self.next + 1 == len(self.jobs):

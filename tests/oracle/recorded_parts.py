@@ -66,7 +66,7 @@ class Part:
 
 class RecordedJob:
     __slots__ = ("number", "kind", "thread", "begin", "end", "warm_up", "home", "part", "others", "before", "lead", "least_lead", "tail", "gap",
-                 "end_at_home")
+                 "end_at_home", "behind")
 
     @property
     def length(self):
@@ -196,11 +196,14 @@ class Program:
         self.timeline_of = {step.thread: step.thread for step in self.steps}
         for thread, steps in played.items():
             whose = {self.jobs[step.job].thread for step in steps}
-            if thread not in begin_jobs and len(whose) == 1 and _silent(steps, played[next(iter(whose))]):
+            if thread not in begin_jobs and len(whose) == 1 and _silent(steps, played.get(next(iter(whose)), [])):
                 self.timeline_of[thread] = next(iter(whose))
         self.timelines = collections.defaultdict(list)
         for step in self.steps:
             self.timelines[self.timeline_of[step.thread]].append(step)
+        for thread in sorted(begin_jobs - set(self.timeline_of)):
+            self.timeline_of[thread] = thread
+            self.timelines.setdefault(thread, [])
 
     # -- steps
 
@@ -265,29 +268,35 @@ class Program:
 
     def _jobs(self):
         for job in self.jobs:
-            job.home = self.timeline_of[job.thread]
+            job.home = self.timeline_of.get(job.thread)
+        homes = {job.home for job in self.jobs if not job.warm_up}
+        taken = set()
+        for job in self.jobs:
+            if job.home is None:  # of a warm-up
+                continue
             for name, steps in self.timelines.items():
                 mine = [place for place, step in enumerate(steps) if step.job == job.number]
-                if not mine:
-                    continue
-                part = Part(name, steps[mine[0]:mine[-1] + 1], steps[mine[0]].begin - job.begin)
                 if name == job.home:
-                    job.part, place = part, mine[0]
-                else:
-                    job.others.append(part)
-            job.tail = 0 if job.to_last_work else max(job.end - job.part.steps[-1].over, 0)
-            job.end_at_home = job.part.steps[-1].over + job.tail
+                    place = mine[0] if mine else sum(step.begin < job.begin for step in steps)
+                    job.behind = mine[-1] + 1 if mine else place
+                    job.part = Part(name, steps[place:job.behind], steps[place].begin - job.begin if mine else 0)
+                elif mine and name not in homes:
+                    its = [step for step in steps[mine[0]:mine[-1] + 1] if step.job == job.number or (step.job is None and step not in taken)]
+                    taken.update(() if job.warm_up else its)
+                    job.others.append(Part(name, its, steps[mine[0]].begin - job.begin))
+            through = job.part.steps[-1].over if job.part.steps else job.begin
+            job.tail = 0 if job.to_last_work else max(job.end - through, 0)
+            job.end_at_home = through + job.tail
             earlier = [other for other in self.jobs[:job.number] if other.home == job.home and not other.warm_up]
             job.before, job.lead, job.gap = [], None, 0
             if earlier:
                 steps = self.timelines[job.home]
-                first = steps.index(earlier[-1].part.steps[-1]) + 1
-                job.before = steps[first:place]
+                job.before = steps[earlier[-1].behind:place]
                 if job.before:
                     job.gap = min(job.before[0].gap, max(job.before[0].begin - earlier[-1].end_at_home, 0))
                 end = earlier[-1].end_at_home
-                job.lead = max(job.begin - max(steps[place - 1].over, end), 0)
-        for home in {job.home for job in self.jobs}:
+                job.lead = max(job.begin - max(job.before[-1].over if job.before else end, end), 0)
+        for home in {job.home for job in self.jobs if job.home is not None}:
             mine = [job for job in self.jobs if job.home == home and not job.warm_up] or [self.jobs[0]]
             leads = [job.lead for job in mine if job.lead is not None]
             mine[0].lead = median(leads or [0])
@@ -301,4 +310,4 @@ def _silent(helper, home):
     def overlaps(step):
         return any((one.end > step.begin) if one.number < step.number else (step.end > one.begin) for one in many)
 
-    return SHARED * sum(map(overlaps, few)) < len(few)
+    return not few or SHARED * sum(map(overlaps, few)) < len(few)

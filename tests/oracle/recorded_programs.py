@@ -21,6 +21,9 @@ class DrawnProgram:
         self.homes = 2 if draw.random() < 0.2 and self.rule != "whole" and "homes" not in without else 1
         # Jobs cut by device time have no calls of other threads.
         helpers = draw.choice([0, 0, 0, 1, 1, 2]) if "helpers" not in without and self.rule != "cut" else 0
+        # Two threads whose work only a third one submits.
+        self.mute = self.homes == 2 and self.rule == "nvtx" and "mute" not in without and draw.random() < 0.5
+        helpers = 1 if self.mute else helpers if self.homes == 1 else 0
         contexts = 2 if draw.random() < 0.15 and "contexts" not in without else 1
         streams = []
         for _ in range(draw.randint(1, 4)):
@@ -29,12 +32,12 @@ class DrawnProgram:
             if kind == NULL and (context, NULL) in streams:
                 kind = BLOCKING
             streams.append((context, kind))
-        self.recorder = Recorder(streams, self.homes + (helpers if self.homes == 1 else 0), contexts)
+        self.recorder = Recorder(streams, self.homes + helpers, contexts)
         self.recorder.launches = [(f"_Z{place}kv", draw.choice([1, 7, 40, draw.randint(1, 500)]), draw.choice([32, 128, 256, 1000, 1024]))
                                   for place in range(draw.randint(1, 3))]
         self.threads = [Thread(number) for number in range(self.recorder.threads)]
         self.helpers = self.threads[self.homes:]
-        self.silent = {helper.number: draw.random() < 0.5 for helper in self.helpers}
+        self.silent = {helper.number: self.mute or draw.random() < 0.5 for helper in self.helpers}
         self.front, self.events = [None] * len(streams), {}
         self.outstanding = [[] for _ in streams]
         self.launch, self.behind, self.wake = self.near(5_000), self.near(1_200), self.near(4_000)
@@ -63,10 +66,10 @@ class DrawnProgram:
             home.time = self.short()
             for number in range(self.draw.randint(2, 5)):
                 if number or self.draw.random() < 0.5:
-                    home.script += [("between", None)] * self.draw.choice([0, 0, 1, 2])
+                    home.script += [("between", None)] * (0 if self.mute else self.draw.choice([0, 0, 1, 2]))
                 final = [("final", None)] if self.rule == "sync" else []
                 home.script += [("begin", None)] + self.body() + final + [("end", None)]
-            home.script += [("between", None)] * self.draw.choice([0, 0, 1])
+            home.script += [("between", None)] * (0 if self.mute else self.draw.choice([0, 0, 1]))
         for helper in self.helpers:
             if not self.silent[helper.number]:
                 helper.time = self.snap(self.draw.uniform(0, 200_000))
@@ -86,6 +89,8 @@ class DrawnProgram:
         return min(able, key=lambda thread: (thread.time + thread.gap, thread.number))
 
     def body(self, most=7, waits=True):
+        if self.mute and waits:
+            return [("hand over", None)] * self.draw.randint(1, 3)
         operations = ["kernel"] * 6 + ["graph", "memset", "copy", "copy", "copy", "batch", "record", "record", "wait_event",
                                        "other"]
         if waits and self.rule != "cut":
@@ -108,7 +113,8 @@ class DrawnProgram:
             if self.rule == "nvtx":
                 thread.time = thread.open_since = begin + self.short()
             # The first call is a submission.
-            thread.script.insert(0, ("kernel", None))
+            if not self.mute:
+                thread.script.insert(0, ("kernel", None))
             return
         if operation == "end":
             self.end_job(thread, begin)
@@ -140,9 +146,9 @@ class DrawnProgram:
         thread.in_job = False
         if self.rule == "whole":
             return
-        first = recorder.calls[calls[0]][2]
+        first = None if self.mute else recorder.calls[calls[0]][2]
         if self.rule == "nvtx":
-            end = thread.time + self.short()
+            end = max(thread.time + self.short(), thread.open_since + self.grid)
             recorder.job(thread.open_since, end - thread.open_since, calls, NVTX, thread.number)
             thread.time = end
         elif self.rule == "sync":

@@ -141,12 +141,28 @@ TEST_CASE("a thread that never waits works for one that does") {
   m.kernel(s, 0, 10, 30);
   m.kernel(s, 10, 40, 30, helper);
   m.wait(OrderKind::stream, s, 20, 60);
-  m.kernel(s, 90, 95, 20'000'000, helper);  // between two jobs
-  m.kernel(s, 100, 20'000'100, 30);
-  m.kernel(s, 110, 20'000'200, 30, helper);
-  m.wait(OrderKind::context, 0, 120, 30'000'000);
-  CHECK(cut(m.r, "sync") == Jobs{{0, 80}, {100, 30'000'020}});
-  CHECK(jobs_of_calls(m.r) == std::vector<Index>{0, 0, 0, kNone, 1, 1, 1});
+  m.kernel(s, 90, 95, 6, helper);  // between two jobs
+  m.kernel(s, 100, 120, 30);
+  m.kernel(s, 110, 150, 30, helper);
+  m.wait(OrderKind::context, 0, 120, 80);
+  m.kernel(s, 300, 310, 50'000'000, helper);  // behind the last one
+  CHECK(cut(m.r, "sync") == Jobs{{0, 80}, {100, 100}});
+  CHECK(jobs_of_calls(m.r) == std::vector<Index>{0, 0, 0, kNone, 1, 1, 1, kNone});
+}
+
+TEST_CASE(
+    "a thread that never waits is cut by device time where much of its work is not within others' jobs") {
+  MadeRecording m;
+  const Index other = m.thread();
+  const Index a = m.stream(), b = m.stream();
+  m.kernel(a, 0, 10, 30);
+  m.kernel(b, 10, 40, 12'000'000, other);
+  m.wait(OrderKind::stream, a, 20, 60);
+  m.kernel(b, 90, 12'000'040, 12'000'000, other);
+  m.kernel(a, 100, 110, 30);
+  m.wait(OrderKind::stream, a, 120, 60);
+  CHECK(cut(m.r, "sync") == Jobs{{0, 80}, {10, 12'000'030}, {90, 23'999'950}, {100, 80}});
+  CHECK(jobs_of_calls(m.r) == std::vector<Index>{0, 1, 0, 2, 3, 3});
 }
 
 TEST_CASE("a thread that never synchronises is cut after 10 ms of device time") {
@@ -182,6 +198,21 @@ TEST_CASE("ranges hold the calls of their thread and of threads without one") {
   CHECK(cut(m.r, "nvtx:st*") == Jobs{{0, 100}, {50, 100}, {200, 50}});
   CHECK(cut(m.r, "nvtx:mine/s*") == Jobs{{200, 50}});
   CHECK(cut(m.r, "nvtx:t*p").empty());
+}
+
+TEST_CASE("calls between the ranges of their own thread are no other thread's") {
+  MadeRecording m;
+  const Index other = m.thread();
+  const Index s = m.stream();
+  m.r.range_names = {{"", "request"}};
+  m.r.ranges = {
+      {0, 0, Time{0}, Duration{100}}, {0, other, Time{10}, Duration{20}}, {0, other, Time{50}, Duration{20}}};
+  m.kernel(s, 5, 8, 5);
+  m.kernel(s, 15, 18, 5, other);
+  m.kernel(s, 40, 43, 5, other);
+  m.kernel(s, 55, 58, 5, other);
+  cut(m.r, "nvtx:request");
+  CHECK(jobs_of_calls(m.r) == std::vector<Index>{0, 1, kNone, 2});
 }
 
 TEST_CASE("of ranges within each other the outermost is a job") {
