@@ -58,6 +58,8 @@ std::optional<Refusal> refusal_by_channels(const Client& client) {
 std::optional<Refusal> refusal_by_gpu(const Kernel& kernel, bool native, const WorldSetup& setup) {
   if (native && kernel.gap > Duration{})
     return Refusal{"a gap in the program of a native client", "none, or arbitration: direct"};
+  if (native && kernel.host_work > Duration{})
+    return Refusal{"host_work in the program of a native client", "none, or arbitration: direct"};
   auto refused = setup.mechanism.refusal(kernel, setup.device);
   if (refused) refused->found += " under the mechanism " + quote(setup.mechanism.entry().name);
   return refused;
