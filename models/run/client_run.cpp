@@ -53,8 +53,10 @@ void ClientRun::release(Time due) {
   if (client_->slo) due_.push_back(due);
 }
 
+bool ClientRun::is_late(Time due) const { return client_->leave && due >= Time{} + *client_->leave; }
+
 bool ClientRun::leaves(Time due) {
-  left_ = left_ || (client_->leave && scheduled_ > 0 && due >= Time{} + *client_->leave);
+  left_ = left_ || (scheduled_ > 0 && is_late(due));
   return left_;
 }
 
@@ -72,11 +74,24 @@ Time ClientRun::next_due() {
 }
 
 std::optional<Time> ClientRun::next_release() {
-  if (announced_ < at_first_) return latest_ = std::max(latest_, jittered(first_, announced_++));
+  if (announced_ < at_first_) return next_at_first();
   if (at_first_ > 0 || !more()) return std::nullopt;
   const Time release = std::max(latest_, jittered(next_due(), scheduled_));
   if (leaves(release)) return std::nullopt;
   ++scheduled_;
+  return latest_ = release;
+}
+
+std::optional<Time> ClientRun::next_at_first() {
+  const Time release = std::max(latest_, jittered(first_, announced_));
+  // A program at its own pace begins its jobs later than this, and knows itself when it leaves.
+  if (announced_ > 0 && client_->repeat.think && is_late(release)) {
+    scheduled_ -= at_first_ - announced_;
+    at_first_ = announced_;
+    left_ = true;
+    return std::nullopt;
+  }
+  ++announced_;
   return latest_ = release;
 }
 

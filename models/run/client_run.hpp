@@ -71,7 +71,9 @@ class ClientRun {
   Time jittered(Time nominal, std::uint32_t release) const;
   Time next_due();  // of the next release, without jitter
   bool more() const { return !left_ && (!client_->repeat.jobs || scheduled_ < *client_->repeat.jobs); }
-  // Whether a release at `due` is too late for a departing client; then none follow.
+  std::optional<Time> next_at_first();  // of the jobs that wait for no finish
+  // Whether a release at `due` is too late for a departing client. Unless it is the first, none follow.
+  bool is_late(Time due) const;
   bool leaves(Time due);
 
   const Client* client_;

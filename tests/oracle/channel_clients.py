@@ -96,6 +96,7 @@ class Client:
             first = index * quantity(workload["arrivals"]["gap"])
         repeat = spec.get("repeat", workload.get("repeat", {"jobs": 1}))
         self.think, self.scheduled = None, 0
+        self.leave = quantity(spec["leave"]) if "leave" in spec else math.inf
         if "releases" in repeat:
             self.most = len(repeat["releases"])
             self.nominal = [quantity(release) for release in repeat["releases"]]
@@ -116,6 +117,9 @@ class Client:
         latest = 0
         for nominal in self.nominal:
             latest = max(latest, nominal + self.jitter.late(self.index, self.scheduled))
+            if self.scheduled and latest >= self.leave:
+                self.most = self.scheduled
+                return
             self.scheduled += 1
             yield latest
 
@@ -123,8 +127,12 @@ class Client:
         """When a finish releases another job, or None."""
         if self.think is None or self.scheduled >= self.most:
             return None
+        time = now + self.think + self.jitter.late(self.index, self.scheduled)
+        if time >= self.leave:
+            self.most = self.scheduled
+            return None
         self.scheduled += 1
-        return now + self.think + self.jitter.late(self.index, self.scheduled - 1)
+        return time
 
 
 def _count(most):

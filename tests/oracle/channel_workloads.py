@@ -107,6 +107,9 @@ class WorkloadDraw:
         used = 1 + max(kernel.get("channel", 0) for kernel in spec["kernels"])
         if used > 1 or self.some(0.3):
             spec["channels"] = used + draw.choice([0, 0, 1, 3])
+        if self.some(0.1):
+            arrive = int(spec.get("arrive", "0 ns").removesuffix(" ns"))
+            spec["leave"] = ns(arrive + draw.choice([1, draw.randint(1, 3000), draw.randint(1, 30_000)]))
         return spec
 
     def copies(self, spec):

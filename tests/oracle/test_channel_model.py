@@ -102,6 +102,16 @@ def test_frames_in_flight():
           {("a", 0): done(0, 10), ("a", 1): done(10, 20), ("a", 2): done(20, 30), ("a", 3): done(30, 40)})
 
 
+def test_who_leaves():
+    # b comes at 20, after its leave: only its first job. Of a's two at 0 one finishes at 10: the next would come at 13, late.
+    workload = {"arrivals": {"gap": "20 ns", "order": "listed"}}
+    clients = [client("a", kernel(10), repeat={"jobs": 4, "think": "3 ns"}, frames_in_flight=2, leave="12 ns"),
+               client("b", kernel(10), repeat={"jobs": 4, "think": "3 ns"}, frames_in_flight=2, leave="12 ns")]
+    for one in clients:
+        del one["arrive"]
+    check(clients, device(), "passthrough", {("a", 0): done(0, 10), ("a", 1): done(10, 20), ("b", 0): done(20, 30)}, **workload)
+
+
 def test_traps():
     # 10 * (1 + 0.25) = 12.5, nearest 13: 13..23, then a trap until 36: 36..46.
     check([client("a", kernel(10, count=2), trivial_requests=0.25)], device(interception="10 ns"), TRAPS,
