@@ -1,6 +1,8 @@
 // Clients, their programs and kernels: the content of a workload file.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -139,12 +141,17 @@ struct Client {
   std::int64_t channels = 1;           // number it opens
   bool blocking = true;                // its host waits for each kernel before it continues
   double trivial_requests = 0;         // per kernel; nobody waits for them, but they trap
-  std::uint32_t frames_in_flight = 1;  // jobs released at first; each finish releases one
+  std::uint32_t frames_in_flight = 1;  // jobs released at first, if finishes release later ones
   Repeat repeat;
   std::vector<Kernel> kernels;
   std::shared_ptr<const Recorded> recorded;  // played instead of kernels
   std::shared_ptr<const Command> command;    // the program, in worlds that run programs
   std::optional<AloneTimes> alone;           // as measured in those worlds
+
+  // Jobs that it has at once before any is finished.
+  std::uint32_t jobs_in_flight() const {
+    return repeat.is_scheduled() ? 1 : std::min(frames_in_flight, repeat.jobs.value_or(UINT32_MAX));
+  }
 };
 
 // First releases by position: the i-th client in arrival order arrives at i * gap.

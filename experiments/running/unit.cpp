@@ -154,9 +154,11 @@ struct Stage {
 
   std::vector<ClientPace> paces_alone() const {
     std::vector<ClientPace> paces;
-    for (const Client& client : workload.clients)
+    for (const Client& client : workload.clients) {
+      const PaceAlone alone = pace_alone(setup, client);
       paces.push_back(
-          {between_finishes(setup, client), client.repeat.is_scheduled(), client.frames_in_flight});
+          {alone.between_finishes, client.repeat.is_scheduled(), client.jobs_in_flight(), alone.idle});
+    }
     return paces;
   }
 

@@ -87,8 +87,11 @@ void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone, Time end) {
   auto between = static_cast<double>(alone.between_finishes.ns);
   if (alone.scheduled && run.released > 1)
     between = std::max(between, ratio(run.latest - run.first, run.released - 1));
-  // There is a pause behind each job but the last.
-  const double pause = std::max(0.0, between - run.standalone / jobs);
+  // There is a pause behind each job but the last, or the last of those that it has at once: it thinks while
+  // others of them run.
+  const auto others = static_cast<double>((run.jobs - 1) % alone.in_flight);
+  const double pause =
+      std::max(0.0, between - run.standalone / jobs + others * static_cast<double>(alone.idle.ns));
   sums.time_per_job += (static_cast<double>((run.last_finish - run.first).ns) + pause) / jobs;
   const Time over = std::max({run.last_finish, run.last_over, run.lost ? end : Time{}});
   sums.time_per_job_to_end += ratio(over - run.first, run.jobs);

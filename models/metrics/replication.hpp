@@ -16,6 +16,7 @@ struct ClientPace {
   Duration between_finishes;   // as fast as it can; with its pauses, if it has them after each job
   bool scheduled = false;      // releases do not wait for finishes, so it cannot be faster than they come
   std::int64_t in_flight = 1;  // jobs that it always has, if it is not
+  Duration idle = {};          // part of `between_finishes` in which no job keeps it busy
 };
 
 // Unfinished jobs are left out, unless they are more than 5 % of its jobs and than it always has, or counting

@@ -36,8 +36,7 @@ void ClientRun::reset(const RunSeed& seed, Time first) {
   latest_ = {};
   released_ = begun_ = kernel_ = announced_ = 0;
   const Repeat& repeat = client_->repeat;
-  at_first_ =
-      repeat.is_scheduled() ? 0 : std::min(client_->frames_in_flight, repeat.jobs.value_or(UINT32_MAX));
+  at_first_ = repeat.is_scheduled() ? 0 : client_->jobs_in_flight();
   requests_.reset();
   if (repeat.arrivals) requests_.emplace(*repeat.arrivals, seed, id_, first);
   scheduled_ = at_first_;

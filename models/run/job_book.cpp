@@ -70,6 +70,28 @@ Duration copy_out_time(const WorldSetup& setup, const Client& client) {
   return setup.device.d2h.latency + transfer_time(client.copy_out, setup.device.d2h.bandwidth);
 }
 
+// One job of a client alone: how long it takes with no other there, and keeps the busier of host and device.
+struct JobAlone {
+  Duration takes, keeps;
+};
+
+JobAlone job_alone(const WorldSetup& setup, const Client& client) {
+  const KernelsAlone kernels = kernels_alone(setup, client);
+  const Duration copies = copy_in_time(setup, client) + copy_out_time(setup, client);
+  const Duration takes = kernels.both + copies;
+  if (client.jobs_in_flight() == 1) return {takes, takes};
+  const bool waits = client.copy_out.count > 0;  // for all kernels, before it copies what they made
+  return {takes, std::max(kernels.device, copies + (waits ? kernels.both : kernels.host))};
+}
+
+// How long the client pauses between a finish and the release that follows from it; none if no release does.
+Duration thinking(const Client& client) {
+  if (client.repeat.jobs && *client.repeat.jobs <= client.jobs_in_flight()) return {};
+  return client.repeat.think.value_or(Duration{});
+}
+
+Duration times(std::uint32_t count, Duration d) { return Duration{mul_div_floor(d.ns, count, 1)}; }
+
 }  // namespace
 
 JobBook::JobBook(const WorldSetup& setup) : workload_(&setup.workload) {
@@ -166,33 +188,24 @@ bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
 Duration standalone_of(const WorldSetup& setup, const Client& client) {
   if (client.alone) return client.alone->job;
   if (client.recorded) return client.recorded->job;
-  const KernelsAlone kernels = kernels_alone(setup, client);
-  return Duration{std::max(kernels.both.ns, mul_div_floor(kernels.device.ns, client.frames_in_flight, 1))} +
-         copy_in_time(setup, client) + copy_out_time(setup, client);
+  const JobAlone job = job_alone(setup, client);
+  return std::max(job.takes, times(client.jobs_in_flight(), job.keeps) - thinking(client));
 }
 
-namespace {
-
-Duration between_finishes_without_thinking(const WorldSetup& setup, const Client& client) {
-  if (client.alone) return client.alone->between_ends;
-  if (client.recorded) return client.recorded->between_ends;
-  if (client.frames_in_flight == 1) return standalone_of(setup, client);
-  const KernelsAlone kernels = kernels_alone(setup, client);
-  const bool waits = client.copy_out.count > 0;  // for all kernels, before it copies what they made
-  const Duration host =
-      copy_in_time(setup, client) + (waits ? kernels.both : kernels.host) + copy_out_time(setup, client);
-  return std::max(kernels.device, host);
-}
-
-}  // namespace
-
-Duration between_finishes(const WorldSetup& setup, const Client& client) {
-  const Duration busy = between_finishes_without_thinking(setup, client);
-  if (client.repeat.think.value_or(Duration{}) == Duration{}) return busy;
+PaceAlone pace_alone(const WorldSetup& setup, const Client& client) {
+  JobAlone job;
+  if (client.alone)
+    job = {client.alone->job, client.alone->between_ends};
+  else if (client.recorded)
+    job = {client.recorded->job, client.recorded->between_ends};
+  else
+    job = job_alone(setup, client);
+  const Duration thinks = thinking(client);
+  if (thinks == Duration{}) return {job.keeps, {}};
   // Jitter delays the release by half of its most, on average.
-  const Duration thinks = *client.repeat.think + Duration{setup.workload.jitter.arrival.ns / 2};
-  const Duration cycle = standalone_of(setup, client) + thinks;
-  return std::max(busy, Duration{cycle.ns / std::int64_t{client.frames_in_flight}});
+  const Duration cycle = job.takes + thinks + Duration{setup.workload.jitter.arrival.ns / 2};
+  const Duration between = std::max(job.keeps, Duration{cycle.ns / std::int64_t{client.jobs_in_flight()}});
+  return {between, between - job.keeps};
 }
 
 Time first_release(const Workload& workload, const Client& client, std::size_t position) {

@@ -33,13 +33,18 @@ class JobBook : public View {
   std::vector<BlockSet> taken_;  // by client: launched or done parts of the current kernel; on several GPUs
 };
 
-// A client's job alone: copies, and kernels in the experiment's standalone form.
+// A client's job alone: copies, and kernels in the experiment's standalone form. With several jobs in flight
+// it also waits for those before it.
 Duration standalone_of(const WorldSetup& setup, const Client& client);
 
-// Mean time between finishes of a client alone whose jobs are there when it can begin them: its standalone
-// time; with several frames in flight, which share device and host, the time for which a job keeps the busier
-// of the two. A client that thinks cannot begin them earlier.
-Duration between_finishes(const WorldSetup& setup, const Client& client);
+// The pace of a client alone that begins jobs as soon as it can. Both are means of many jobs.
+struct PaceAlone {
+  // Its job's time, without several in flight. With several, which share device and host, the time for which
+  // a job keeps the busier of the two; more if it thinks longer than the others take.
+  Duration between_finishes;
+  Duration idle;  // part of it in which no job of the client is there or keeps the busier of the two
+};
+PaceAlone pace_alone(const WorldSetup& setup, const Client& client);
 
 // A client's first release without jitter: by its position in arrival order, or its own setting.
 Time first_release(const Workload& workload, const Client& client, std::size_t position);

@@ -90,10 +90,13 @@ TEST_CASE("alone, frames in flight that overlap count once between two finishes"
   const auto mechanism = mechanism_from("ideal");
   Workload workload;
   workload.clients = scenario.clients;
-  CHECK(between_finishes({workload, scenario.device, *mechanism}, a) == Duration{expected});
+  const WorldSetup setup{workload, scenario.device, *mechanism};
+  CHECK(pace_alone(setup, a).between_finishes == Duration{expected});
+  CHECK(standalone_of(setup, a) == Duration{2 * expected});
   const Played played = play(scenario, "passthrough");
   for (std::size_t i = 3; i < 10; ++i)
     CHECK(*played.jobs[i].finish - *played.jobs[i - 1].finish == Duration{expected});
+  CHECK(played.jobs[9].response() == Duration{2 * expected});
 }
 
 TEST_CASE("alone, a client with two frames in flight is no more efficient than one client can be") {
