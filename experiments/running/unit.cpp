@@ -153,11 +153,18 @@ struct Stage {
         world(entry.make(setup)) {}
 
   std::vector<ClientPace> paces_alone() const {
+    const Capabilities needs = policy.entry->make(policy.values)->needs();
+    const bool all_original = needs.has(Capability::native) || needs.has(Capability::access);
     std::vector<ClientPace> paces;
     for (const Client& client : workload.clients) {
-      const PaceAlone alone = pace_alone(setup, client);
-      paces.push_back(
-          {alone.between_finishes, client.repeat.is_scheduled(), client.jobs_in_flight(), alone.idle});
+      // What a mechanism makes of kernels is not played where it plays no part.
+      const auto form = all_original || client.native ? CountedForm::original : CountedForm::standalone;
+      const PaceAlone alone = pace_alone(setup, client, form);
+      ClientPace pace{alone.between_finishes, client.repeat.is_scheduled(), client.jobs_in_flight(),
+                      alone.idle};
+      if (form == CountedForm::original && !client.recorded && !client.alone)
+        pace.job = standalone_of(setup, client, form);
+      paces.push_back(pace);
     }
     return paces;
   }

@@ -89,9 +89,9 @@ void ReplicationMeter::end_run(Sums& sums, const ClientPace& alone, Time end) {
     between = std::max(between, ratio(run.latest - run.first, run.released - 1));
   // There is a pause behind each job but the last, or the last of those that it has at once: it thinks while
   // others of them run.
+  const double job = alone.job ? static_cast<double>(alone.job->ns) : run.standalone / jobs;
   const auto others = static_cast<double>((run.jobs - 1) % alone.in_flight);
-  const double pause =
-      std::max(0.0, between - run.standalone / jobs + others * static_cast<double>(alone.idle.ns));
+  const double pause = std::max(0.0, between - job + others * static_cast<double>(alone.idle.ns));
   sums.time_per_job += (static_cast<double>((run.last_finish - run.first).ns) + pause) / jobs;
   const Time over = std::max({run.last_finish, run.last_over, run.lost ? end : Time{}});
   sums.time_per_job_to_end += ratio(over - run.first, run.jobs);

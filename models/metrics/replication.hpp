@@ -17,6 +17,9 @@ struct ClientPace {
   bool scheduled = false;      // releases do not wait for finishes, so it cannot be faster than they come
   std::int64_t in_flight = 1;  // jobs that it always has, if it is not
   Duration idle = {};          // part of `between_finishes` in which no job keeps it busy
+  // Of a job; none: as its results say, which differ between a recorded program's jobs, and may be of kernels
+  // in a form that is not played.
+  std::optional<Duration> job = {};
 };
 
 // Unfinished jobs are left out, unless they are more than 5 % of its jobs and than it always has, or counting

@@ -45,11 +45,11 @@ struct KernelsAlone {
   Duration host, device, both;
 };
 
-KernelsAlone kernels_alone(const WorldSetup& setup, const Client& client) {
+KernelsAlone kernels_alone(const WorldSetup& setup, const Client& client, CountedForm form) {
+  const bool transformed = form == CountedForm::standalone && setup.standalone_transformed;
   KernelsAlone alone;
   for (const Kernel& kernel : client.kernels) {
-    const Duration time =
-        setup.standalone_transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
+    const Duration time = transformed ? setup.mechanism.running_time(kernel, setup.device) : kernel.time;
     alone.host += kernel.gap;
     alone.both = std::max(alone.both, alone.host) + time;
     alone.device += time;
@@ -75,8 +75,8 @@ struct JobAlone {
   Duration takes, keeps;
 };
 
-JobAlone job_alone(const WorldSetup& setup, const Client& client) {
-  const KernelsAlone kernels = kernels_alone(setup, client);
+JobAlone job_alone(const WorldSetup& setup, const Client& client, CountedForm form) {
+  const KernelsAlone kernels = kernels_alone(setup, client, form);
   const Duration copies = copy_in_time(setup, client) + copy_out_time(setup, client);
   const Duration takes = kernels.both + copies;
   if (client.jobs_in_flight() == 1) return {takes, takes};
@@ -185,21 +185,21 @@ bool JobBook::left(JobId job, BlockRange range, BlockCount done) {
   return true;
 }
 
-Duration standalone_of(const WorldSetup& setup, const Client& client) {
+Duration standalone_of(const WorldSetup& setup, const Client& client, CountedForm form) {
   if (client.alone) return client.alone->job;
   if (client.recorded) return client.recorded->job;
-  const JobAlone job = job_alone(setup, client);
+  const JobAlone job = job_alone(setup, client, form);
   return std::max(job.takes, times(client.jobs_in_flight(), job.keeps) - thinking(client));
 }
 
-PaceAlone pace_alone(const WorldSetup& setup, const Client& client) {
+PaceAlone pace_alone(const WorldSetup& setup, const Client& client, CountedForm form) {
   JobAlone job;
   if (client.alone)
     job = {client.alone->job, client.alone->between_ends};
   else if (client.recorded)
     job = {client.recorded->job, client.recorded->between_ends};
   else
-    job = job_alone(setup, client);
+    job = job_alone(setup, client, form);
   const Duration thinks = thinking(client);
   if (thinks == Duration{}) return {job.keeps, {}};
   // Jitter delays the release by half of its most, on average.

@@ -33,9 +33,12 @@ class JobBook : public View {
   std::vector<BlockSet> taken_;  // by client: launched or done parts of the current kernel; on several GPUs
 };
 
-// A client's job alone: copies, and kernels in the experiment's standalone form. With several jobs in flight
-// it also waits for those before it.
-Duration standalone_of(const WorldSetup& setup, const Client& client);
+// The form of kernels that times alone count.
+enum class CountedForm { standalone, original };  // as the experiment's `standalone` says; as in the file
+
+// A client's job alone: copies, and kernels. With several jobs in flight it also waits for those before it.
+Duration standalone_of(const WorldSetup& setup, const Client& client,
+                       CountedForm form = CountedForm::standalone);
 
 // The pace of a client alone that begins jobs as soon as it can. Both are means of many jobs.
 struct PaceAlone {
@@ -44,7 +47,7 @@ struct PaceAlone {
   Duration between_finishes;
   Duration idle;  // part of it in which no job of the client is there or keeps the busier of the two
 };
-PaceAlone pace_alone(const WorldSetup& setup, const Client& client);
+PaceAlone pace_alone(const WorldSetup& setup, const Client& client, CountedForm form);
 
 // A client's first release without jitter: by its position in arrival order, or its own setting.
 Time first_release(const Workload& workload, const Client& client, std::size_t position);

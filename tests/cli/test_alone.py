@@ -54,6 +54,13 @@ class Alone(ProgramTest):
         self.check([client("short", frames_in_flight=3, repeat={"jobs": 6, "think": "0.5 ms"})],
                    DIRECT, {"short": 2500}, {"short": [0.4, 0.8, 1.2, 1, 1, 1]})
 
+    def test_native_kernels_are_as_fast_as_alone_whatever_mechanisms_make_of_them(self):
+        # The mechanism's kernel would take 1000 times as long: one block-task at a time reads the flag.
+        native = client("a", {"block": [1024], "time": "23 us"}, native=True, repeat={"jobs": 3, "think": "10 us"})
+        polling = {**DEVICE, "polls": {"host": "1 us", "device": "300 ns"}}
+        for standalone, alone in (("transformed", 1000), ("original", 23)):
+            self.check([native], polling, {"a": alone}, {"a": [23 / alone] * 3}, mechanism="basic", standalone=standalone)
+
     def test_who_leaves_begins_no_second_job(self):
         leaving = {"leave": "2 ms", "repeat": {"jobs": 6, "think": "1 ms"}}
         clients = [client("a"), client("b", frames_in_flight=3, **leaving), client("c", **leaving)]

@@ -91,7 +91,7 @@ TEST_CASE("alone, frames in flight that overlap count once between two finishes"
   Workload workload;
   workload.clients = scenario.clients;
   const WorldSetup setup{workload, scenario.device, *mechanism};
-  CHECK(pace_alone(setup, a).between_finishes == Duration{expected});
+  CHECK(pace_alone(setup, a, CountedForm::standalone).between_finishes == Duration{expected});
   CHECK(standalone_of(setup, a) == Duration{2 * expected});
   const Played played = play(scenario, "passthrough");
   for (std::size_t i = 3; i < 10; ++i)
