@@ -50,7 +50,7 @@ class ChannelTurns {
   struct Channel {
     bool graphics = false;
     std::deque<Request> queue;
-    // Graphics: how long other channels may run before its next turn.
+    // Graphics: how long channels that are not graphics may run before its next turn.
     Duration yields;
   };
 

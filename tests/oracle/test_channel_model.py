@@ -84,6 +84,16 @@ def test_graphics_yield_as_long_as_their_turn_was():
            ("b", 0): done(40, 55), ("b", 1): done(95, 110)})
 
 
+def test_graphics_work_off_their_turn_with_other_requests_only():
+    # a and b draw: 0..4 and 4..8, and each then owes 4, of which b's 4 are nothing. c runs 8..12. Then a 12..16, b 16..20.
+    drawing = {"blocking": False, "frames_in_flight": 2, "repeat": {"jobs": 2, "think": "0 ns"}}
+    clients = [client("a", kernel(4), **drawing), client("b", kernel(4), **drawing),
+               client("c", kernel(1), repeat={"jobs": 5, "think": "0 ns"})]
+    check(clients, device(turns="request"), "passthrough",
+          {("a", 0): done(0, 4), ("a", 1): done(12, 16), ("b", 0): done(4, 8), ("b", 1): done(16, 20),
+           **{("c", n): done(8 + n, 9 + n) for n in range(4)}, ("c", 4): done(20, 21)})
+
+
 def test_next_channel_is_the_one_after_the_last():
     # Channels of a stand beside each other: a/0 0..10, a/1 10..30, b 30..40.
     check([client("a", kernel(10), kernel(20, channel=1), blocking=False, channels=2), client("b", kernel(10))],

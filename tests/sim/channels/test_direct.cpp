@@ -146,6 +146,20 @@ TEST_CASE("graphics yield to others for as long as their turn was") {
   }
 }
 
+TEST_CASE("graphics work off their turn with requests that are not graphics") {
+  // A and B draw, and each owes 4 us after its turn, of which the other's requests are nothing.
+  Client a = looping("A", 4);
+  a.blocking = false;
+  a.frames_in_flight = 2;
+  Client b = a;
+  b.name = "B";
+  Scenario scenario = in_turn({a, b, looping("C", 1)}, 24);
+  scenario.device.access.whole_queue = false;
+  CHECK(starts(play(scenario, "passthrough"), scenario) ==
+        Lines{"0 A", "4 B", "8 C", "9 C", "10 C", "11 C", "12 A", "16 B", "20 C", "21 C", "22 C", "23 C",
+              "24 A"});
+}
+
 TEST_CASE("several channels of a client have a turn each") {
   Client a = looping("A", 10);
   a.kernels.push_back(kernel_of(4));
