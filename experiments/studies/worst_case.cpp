@@ -278,21 +278,23 @@ class Search {
     best.workload = workload_;
     best.device = device_;
     if (given_.longest_period == 0) return;
-    // What is released later has no effect; whoever has no job left is not needed.
+    // What is released later has no effect; whoever has no job left is not needed, unless a stream fewer
+    // would change who shares a channel.
     const std::int64_t end = seen.release + seen.response;
+    const bool shared =
+        given_.device.channels && static_cast<std::size_t>(*given_.device.channels) < given_.all.size();
     for (std::size_t c = 0; c < best.workload.clients.size(); ++c) {
       Client& client = best.workload.clients[c];
       auto& all = client.repeat.releases;
       const auto first =
           c == place ? all.begin() + seen.job + 1 : std::lower_bound(all.begin(), all.end(), Duration{end});
+      const Duration later = first == all.end() ? Duration{end} : *first;
       all.erase(first, all.end());
+      if (shared && all.empty()) all.push_back(later);
       client.repeat.jobs = static_cast<std::uint32_t>(all.size());
       for (Kernel& kernel : client.kernels)
         std::erase_if(kernel.exceptions, [&](const BlockException& e) { return e.job >= all.size(); });
     }
-    // A stream fewer would change who shares a channel.
-    if (given_.device.channels && static_cast<std::size_t>(*given_.device.channels) < given_.all.size())
-      return;
     std::erase_if(best.workload.clients, [](const Client& client) { return client.repeat.releases.empty(); });
   }
 

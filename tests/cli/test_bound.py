@@ -87,6 +87,18 @@ class Bound(ProgramTest):
             self.assertEqual(Fraction(found["exact"]) * 6000, found["simulated_ns"])
             self.assertGreaterEqual(Fraction(task["tightest"]["exact"]), Fraction(found["exact"]))
 
+    def test_what_shares_a_channel_is_kept_and_replayed(self):
+        text = SET.split("device:")[0] + "device: {layout: sm, sms: 2, threads: 5, channels: 2}\ntasks:\n" + "".join(
+            f"  - {{name: {name}, C: {C} ms, T: {T} us, g: {g}, b: {b}}}\n"
+            for name, C, T, g, b in (("t0", 2.25, 5907, 1, 5), ("t1", 7, 4176, 5, 1), ("t2", 5, 6188, 1, 3), ("t3", 7, 4143, 2, 1)))
+        report = json.loads(self.gangway("bound", self.file("set.yaml", text), "--steps", 150, "--seed", 51, "--save", "worst", "--json").stdout)
+        for task in report["tasks"]:
+            self.gangway("run", f"worst/{task['name']}.yaml", "--out", f"out-{task['name']}")
+            jobs = table(self.folder / f"out-{task['name']}/jobs.csv")
+            self.assertEqual({job["client"] for job in jobs}, {"t0", "t1", "t2", "t3"})
+            own = [int(job["response_ns"]) for job in jobs if job["client"] == task["name"]]
+            self.assertEqual(own[task["searched"]["job"]], task["searched"]["simulated_ns"])
+
     def test_units_that_are_real_stay_real(self):
         self.gangway("bound", self.file("set.yaml", SET), "--search", 0.01, "--save", "worst")
         self.assertIn("1 ms of the task set is 1000000 ns here", (self.folder / "worst/b.yaml").read_text())
