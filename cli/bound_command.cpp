@@ -216,7 +216,7 @@ int bound(Arguments& arguments) {
     throw InputError({"--save", 0}, "--search", "nothing", "--search or --steps, which find what is saved");
   const Node root = read_yaml(arguments.file);
   const TaskSet set = read_task_set(Field(root, ""));
-  const BoundReport report = bound_with_costs(set);
+  const BoundReport report = bound_with_costs(set, root);
   Seen seen;
   if (!arguments.horizon.empty())
     seen.simulated = simulate_responses(set, simulation_horizon(set, arguments.horizon), seed);

@@ -175,7 +175,7 @@ int hold_set(const InWorld& in_world, const std::string& file) {
   const Node root = read_yaml(file);
   const TaskSet set = read_task_set(Field(root, ""));
   refuse_unused(in_world, set, *options.world);
-  const BoundReport bounds = bound_with_costs(set);
+  const BoundReport bounds = bound_with_costs(set, root);
   const ObservedResponses seen = observe_responses(set, options, catch_interrupts());
   const Judgement judged = judge(set, bounds, seen);
   if (in_world.json)

@@ -12,6 +12,7 @@
 #include "experiments/studies/study.hpp"
 #include "experiments/sweeps/data_files.hpp"
 #include "experiments/sweeps/without_effect.hpp"
+#include "models/bounds/measured_costs.hpp"
 #include "models/nearest.hpp"
 #include "models/recording/file.hpp"
 #include "models/taskset.hpp"
@@ -369,7 +370,7 @@ std::string check_file(const std::string& file, std::vector<std::string>* notes)
   else if (kind == "workload")
     read_clients(Field(root, ""));
   else if (kind == "taskset")
-    read_task_set(Field(root, ""));
+    check_costs(read_task_set(Field(root, "")), root);
   else
     read_device(Field(root, ""));
   return kind;

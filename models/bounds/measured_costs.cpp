@@ -102,4 +102,31 @@ BoundReport bound_with_costs(const TaskSet& set) {
   return report;
 }
 
+namespace {
+
+// `error` at the line of its key, which is a path in the file.
+[[noreturn]] void throw_at_line(const InputError& error, Node file) {
+  const Origin origin = place(file, error.key(), file.origin()).origin();
+  throw InputError(origin, error.key(), error.found(), error.expected());
+}
+
+}  // namespace
+
+void check_costs(const TaskSet& set, const Node& file) {
+  if (std::holds_alternative<OneShotKernels>(set.tasks)) return;
+  try {
+    static_cast<void>(with_costs(set));
+  } catch (const InputError& error) {
+    throw_at_line(error, file);
+  }
+}
+
+BoundReport bound_with_costs(const TaskSet& set, const Node& file) {
+  try {
+    return bound_with_costs(set);
+  } catch (const InputError& error) {
+    throw_at_line(error, file);
+  }
+}
+
 }  // namespace gangway

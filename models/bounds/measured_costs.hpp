@@ -4,6 +4,7 @@
 #pragma once
 
 #include "models/bounds/report.hpp"
+#include "models/input/document.hpp"
 #include "models/taskset.hpp"
 
 namespace gangway {
@@ -21,5 +22,10 @@ InflatedSet with_costs(const TaskSet& set);
 // All bounds of the inflated set, plus `later`. InputError if the set has costs and some task never waits for
 // room, which the step does not cover.
 BoundReport bound_with_costs(const TaskSet& set);
+
+// For a set that was read from `file`, whose lines the errors name. The first throws what with_costs() does,
+// but for kernels submitted once, which have no costs, nothing.
+void check_costs(const TaskSet& set, const Node& file);
+BoundReport bound_with_costs(const TaskSet& set, const Node& file);
 
 }  // namespace gangway

@@ -99,6 +99,19 @@ class Bound(ProgramTest):
             own = [int(job["response_ns"]) for job in jobs if job["client"] == task["name"]]
             self.assertEqual(own[task["searched"]["job"]], task["searched"]["simulated_ns"])
 
+    def test_costs_that_do_not_fit_are_told_by_line(self):
+        text = SET.split("device:")[0] + ("scheduler: fixed-priority\ncosts: {lateness: 5 ms, launch: 1 ms}\n"
+                                          "tasks:\n  - {name: a, c: 1 ms, e: 0 ms, l: 0 ms, T: 3 ms}\n")
+        path = self.file("costs.yaml", text)
+        line = f"error: {path}:7: key 'tasks.a.T': found 3 ms, expected more than the 6 ms that a launch costs"
+        self.assertEqual(self.refused("bound", path), line)
+        self.assertEqual(self.refused("check", path), line)
+        # What only the bounds show, too.
+        never = SET.split("tasks:")[0] + "costs: {issue: 9 us}\ntasks:\n" + "".join(
+            f"  - {{name: {name}, C: 1 ms, T: 90 ms, g: 1, b: 1}}\n" for name in "ab")
+        self.gangway("check", self.file("never.yaml", never))
+        self.assertRegex(self.refused("bound", "never.yaml"), r"^error: never.yaml:7: key 'tasks': found a, which never waits")
+
     def test_units_that_are_real_stay_real(self):
         self.gangway("bound", self.file("set.yaml", SET), "--search", 0.01, "--save", "worst")
         self.assertIn("1 ms of the task set is 1000000 ns here", (self.folder / "worst/b.yaml").read_text())
