@@ -43,13 +43,14 @@ Configuration read_configuration(const std::string& given) {
   return configuration;
 }
 
-Node value_of(const Override& change) {
+Node value_of(const Override& change, const Node& root) {
   if (change.value.empty()) throw InputError({change.option, 0}, change.path, "nothing", "a value");
-  return parse_yaml(change.value, change.option == "--set" ? "--set " + change.path : change.option);
+  const bool set = change.option == "--set";
+  return parse_yaml(change.value, set ? "--set " + path_with_names(root, change.path) : change.option);
 }
 
 void apply(Node& root, const Override& change) {
-  Node value = value_of(change);
+  Node value = value_of(change, root);
   place(root, change.path, {change.option, 0}) = std::move(value);
 }
 

@@ -26,8 +26,8 @@ struct Configuration {
 // mapping. Throws InputError, also for an unsupported manifest version.
 Configuration read_configuration(const std::string& given);
 
-// The value, parsed as YAML. Throws InputError.
-Node value_of(const Override& change);
+// The value for `root`, parsed as YAML. Throws InputError.
+Node value_of(const Override& change, const Node& root);
 
 // Sets the value at its path. Throws InputError.
 void apply(Node& root, const Override& change);

@@ -135,7 +135,7 @@ void resolve_references(Node& root, const std::vector<Override>& overrides, cons
   apply_set(root);
   Puts puts(root);
   for (const Override& change : overrides)
-    if (!comes_first(change.path)) puts.put(change.path, {change.option, 0}, value_of(change));
+    if (!comes_first(change.path)) puts.put(change.path, {change.option, 0}, value_of(change, root));
 }
 
 void read_permutations(const Field& field, Experiment& experiment) {

@@ -176,13 +176,24 @@ std::string item_name(const Node& item) {
   return "";
 }
 
-Node* item_of(Node& sequence, const std::string& part) {
-  for (Node& item : sequence.items)
-    if (item_name(item) == part) return &item;
+std::optional<std::size_t> index_in(const std::string& part) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
-  const bool number = error == std::errc() && end == part.data() + part.size();
-  return number && index < sequence.items.size() ? &sequence.items[index] : nullptr;
+  if (error != std::errc() || end != part.data() + part.size()) return std::nullopt;
+  return index;
+}
+
+const Node* item_of(const Node& sequence, const std::string& part) {
+  for (const Node& item : sequence.items)
+    if (item_name(item) == part) return &item;
+  const auto index = index_in(part);
+  return index && *index < sequence.items.size() ? &sequence.items[*index] : nullptr;
+}
+
+// An index says nothing of what it is meant for, so its item's name stands beside it.
+std::string with_name(const std::string& part, const Node& item) {
+  const std::string name = item_name(item);
+  return name.empty() || name == part ? part : part + " (" + name + ")";
 }
 
 // Where the name of an item at the front of a path ends: names may contain dots, and the longest that fits is
@@ -199,9 +210,11 @@ std::size_t end_of_item_name(const Node& sequence, const std::string& path) {
   return end;
 }
 
-std::vector<std::string> item_names(const Node& sequence) {
+// How a path may name the items, for who wrote `part`.
+std::vector<std::string> item_names(const Node& sequence, const std::string& part) {
   std::vector<std::string> names;
-  for (const Node& item : sequence.items) names.push_back(item_name(item));
+  for (const Node& item : sequence.items)
+    names.push_back(index_in(part) ? with_name(std::to_string(names.size()), item) : item_name(item));
   return names;
 }
 
@@ -218,8 +231,8 @@ void become_mapping(Node& node) {
 
 Node& step(Node& node, const std::string& part, const std::string& path, const Origin& origin) {
   if (node.kind == Node::Kind::sequence) {
-    if (Node* item = item_of(node, part)) return *item;
-    throw InputError(origin, path, quote(part), expected_names(part, item_names(node)));
+    if (const Node* item = item_of(node, part)) return const_cast<Node&>(*item);
+    throw InputError(origin, path, quote(part), expected_names(part, item_names(node, part)));
   }
   become_mapping(node);
   if (Node* value = node.find(part)) return *value;
@@ -345,6 +358,23 @@ Node& place(Node& root, const std::string& path, const Origin& origin) {
     if (part.empty()) throw InputError(origin, path, "an empty name in the path", "names separated by dots");
     node = &step(*node, part, path, origin);
     if (dot == std::string::npos) return *node;
+    rest.erase(0, dot + 1);
+  }
+}
+
+std::string path_with_names(const Node& root, const std::string& path) {
+  std::string named;
+  const Node* node = &root;
+  std::string rest = path;
+  for (;;) {
+    const bool list = node->kind == Node::Kind::sequence;
+    const std::size_t dot = list ? end_of_item_name(*node, rest) : rest.find('.');
+    const std::string part = rest.substr(0, dot);
+    node = list ? item_of(*node, part) : node->find(part);
+    if (node == nullptr) return named + rest;
+    named += list ? with_name(part, *node) : part;
+    if (dot == std::string::npos) return named;
+    named += '.';
     rest.erase(0, dot + 1);
   }
 }

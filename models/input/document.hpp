@@ -54,4 +54,7 @@ Node parse_yaml(const std::string& text, const std::string& file);
 // Throws InputError (at `origin`, key `path`) if the path leads nowhere.
 Node& place(Node& root, const std::string& path, const Origin& origin);
 
+// The path with the label or name of each item beside its index, as far as it leads: policies.1 (srt).params.
+std::string path_with_names(const Node& root, const std::string& path);
+
 }  // namespace gangway

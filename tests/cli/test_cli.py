@@ -199,6 +199,10 @@ class Run(ProgramTest):
             "policies.rr.params.quantm=1 ms": "did you mean 'quantum'?",
             "policies.rr.params.quantum=1": "'1', expected a time with a unit",
             "policies.rr.params.quantum=0 ms": "from 1 us to 100 s",
+            # An index says nothing of what it leads to, so its name is beside it.
+            "policies.7.params.quantum=1 ms": "key 'policies.7.params.quantum': found '7', expected one of 0 (sjf), 1 (rr), 2 (rr-long)",
+            "policies.0.params.quantum=1 ms": "--set policies.0 (sjf).params.quantum:1: key 'policies.0.params.quantum': found an unknown key",
+            "workload.clients.0.kernels.0.time=1": "--set workload.clients.0 (CEDD).kernels.0 (GCEDD).time:1: key",
             "polices=[rr]": "did you mean 'policies'?",
             "workload.clients.VX.priority=1": "did you mean 'VA'?",
             "workload=frs-table2": "did you mean 'frs-table1'?",
