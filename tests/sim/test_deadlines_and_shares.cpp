@@ -84,6 +84,19 @@ TEST_CASE("edf: a job's deadline counts from its release, also where it waited f
   CHECK(played.lines.at(5) == "35 A launch");
 }
 
+TEST_CASE("edf: each job has a deadline of its own, whatever is granted") {
+  // A's first job is due at 100, before B's at 10 + 105; its second, which waits from 35 on, at 20 + 100.
+  Client a = with_slo(client("A", 0, 20), 100);
+  a.repeat.jobs = 2;
+  a.repeat.releases = {Duration{0}, Duration{20}};
+  Scenario scenario{{a, with_slo(client("B", 10, 20), 105)}};
+  SECTION("kernels") {}
+  SECTION("jobs") { scenario.granting = {GrantOf::job, Duration{50}}; }
+  const Played played = play(scenario, "edf");
+  CHECK(played.lines.at(5) == "35 B launch");
+  CHECK(played.lines.at(10) == "70 A launch");
+}
+
 TEST_CASE("edf: several GPUs have the jobs of the earliest deadlines") {
   Scenario scenario{{with_slo(client("A", 0, 100), 900), with_slo(client("B", 0, 100), 800),
                      with_slo(client("C", 50, 20), 500)}};
