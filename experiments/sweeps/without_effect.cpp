@@ -112,6 +112,47 @@ void note_client(const Client& client, const Queues& queues, Notes& notes) {
   note(!client.stream.empty(), "stream", kNative, native);
 }
 
+// Whether some policy's mechanism asks what reading a flag costs.
+bool polls(const Point& point) {
+  return std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
+    Device device = point.device_of(policy);
+    device.polls.reset();
+    const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
+    const auto& clients = point.workload_of(policy).sample().clients;
+    return std::any_of(clients.begin(), clients.end(), [&](const Client& client) {
+      return std::any_of(client.kernels.begin(), client.kernels.end(), [&](const Kernel& kernel) {
+        return mechanism->refusal(kernel, device).has_value();
+      });
+    });
+  });
+}
+
+// What is swept and has one result for all its values. Notes nothing where that is not certain.
+void note_sweep(const Sweep& sweep, const Point& point, const Queues& queues, Notes& notes) {
+  const auto& clients = point.workload->sample().clients;
+  const bool programs = std::any_of(clients.begin(), clients.end(), is_program);
+  const bool native = queues.native || std::any_of(clients.begin(), clients.end(), is_native);
+  for (const SweptPath& swept : sweep.paths()) {
+    const auto is = [&](const std::string& key) {
+      return swept.path() == key || swept.path().starts_with(key + ".");
+    };
+    const auto note = [&](const std::string& key, const char* why, bool acts) {
+      if (is(key)) notes.given("sweep of " + swept.path(), "", why, acts);
+    };
+    note("mechanism", "every policy here has a mechanism of its own",
+         std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
+           return policy.mechanism.entry == point.mechanism.entry;
+         }));
+    if (is("device.polls")) note("device.polls", "no mechanism here polls", polls(point));
+    note("device.access", "clients submit to channels under no policy here", queues.channels || programs);
+    constexpr const char* kQueues = "no client submits to the device's own queues";
+    note("device.arbitration", kQueues, native || queues.channels || programs);
+    for (const char* key : {"time_slice", "priorities", "channels", "channel_assignment", "queue_order",
+                            "resident_kernels", "placement", "sm_order", "rules"})
+      note(std::string("device.") + key, kQueues, native || programs);
+  }
+}
+
 }  // namespace
 
 void refuse_without_effect(const Points& points) {
@@ -138,6 +179,7 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
     if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded)) return;  // told of these
     const Queues queues(point);
     note_grants(point, notes);
+    note_sweep(experiment.points.sweep(), point, queues, notes);
     note_jitter(*point.workload, queues, notes);
     for (const Client& client : workload.clients) note_client(client, queues, notes);
   });

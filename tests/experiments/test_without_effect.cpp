@@ -135,6 +135,45 @@ TEST_CASE("jitter of gaps is noted where there are none", "[effect]") {
   CHECK(notes_without_effect(with({jitter, {"clients", "[VA, BS]"}})).empty());  // the file's jitter
 }
 
+TEST_CASE("sweeps of what nothing here uses are noted", "[effect]") {
+  using Lines = std::vector<std::string>;
+  const auto noted = [](const std::string& sweep, std::vector<Override> more = {}) {
+    more.push_back({"sweep", sweep});
+    if (more.size() == 1) more.push_back({"policies", "[rr]"});
+    return notes_without_effect(with(more));
+  };
+  const Override polls{"device.polls", "{host: 1 us, device: 1 us}"};
+  const std::string reading = "{device.polls.host: [1 us, 2 us]}";
+  CHECK(noted(reading, {polls}) ==
+        Lines{"sweep of device.polls.host has no effect, as no mechanism here polls"});
+  CHECK(noted(reading, {polls, {"mechanism", "basic"}}).empty());
+  CHECK(noted("{mechanism: [flag-copy, basic], device.polls.host: [1 us, 2 us]}", {polls}).empty());
+
+  const std::string switching = "{device.access.switch: [1 us, 2 us]}";
+  CHECK(noted(switching) ==
+        Lines{"sweep of device.access.switch has no effect, as clients submit to channels "
+              "under no policy here"});
+  CHECK(noted(switching, {{"policies", "[rr, timeslice]"}}).empty());
+
+  const std::string queues = "{device.queue_order: [became-head, release-ready]}";
+  CHECK(noted(queues) ==
+        Lines{"sweep of device.queue_order has no effect, as no client submits to the device's "
+              "own queues"});
+  CHECK(noted(queues, {{"policies", "[rr, passthrough]"}}).empty());
+  CHECK(noted(queues, {{"workload.clients.VA.native", "true"}, {"policies", "[rr]"}}).empty());
+  CHECK(noted("{device.arbitration: [native-fifo, direct]}").size() == 1);
+  CHECK(noted("{device.arbitration: [native-fifo, direct]}", {{"policies", "[rr, passthrough]"}}).empty());
+
+  const std::string useful = "{mechanism.params.useful: [0.1, 0.2]}";
+  CHECK(
+      noted(useful, {{"policies", "[{name: pkm, mechanism: slice}]"}}) ==
+      Lines{
+          "sweep of mechanism.params.useful has no effect, as every policy here has a mechanism of its own"});
+  CHECK(noted(useful, {{"policies", "[{name: pkm, mechanism: slice}, rr]"}}).empty());
+
+  CHECK(noted("{device.commands.launch: [1 us, 2 us], workload.arrivals.gap: [1 ms, 2 ms]}").empty());
+}
+
 TEST_CASE("a published value of no client is refused", "[effect]") {
   const auto published = [](const std::string& except) {
     return read_experiment(kFig4, {{"clients", "[VA, BS]"},
