@@ -75,7 +75,8 @@ def _blocks_of(file):
 
 
 def _with_copies(file, events, made):
-    engines = {event.get('tid'): _COPIES.get(event.get('args', {}).get('name')) for event in events
+    # An engine that makes several at once has further tracks: copy h2d (2).
+    engines = {event.get('tid'): _COPIES.get(str(event.get('args', {}).get('name')).split(' (')[0]) for event in events
                if (event.get('ph'), event.get('pid'), event.get('name')) == ('M', timeline.GPU, 'thread_name')}
     for index, event in enumerate(events):
         copy = engines.get(event.get('tid'))
