@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -16,7 +17,7 @@
 #include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
 #include "hw/intercept/lost_context.hpp"
-#include "hw/intercept/memory/served.hpp"
+#include "hw/intercept/memory/written.hpp"
 #include "hw/intercept/ranges.hpp"
 
 namespace gangway::intercept {
@@ -59,8 +60,10 @@ enum class Event {
   lists,
   sets,
   asks,
+  instantiates,
   event_recorded,
-  event_awaited
+  event_awaited,
+  addresses_taken
 };
 
 // Functions with these endings take the default stream as the thread's own.
@@ -81,32 +84,6 @@ CUstream stream_in(First first, Rest... rest) {
     return first != nullptr ? first->hStream : nullptr;
   else
     return stream_in(rest...);
-}
-
-// Of a copy or memset: where it writes on the device, as its first argument tells.
-template <typename First, typename... Rest>
-void note_destination(First first, const Rest&...) {
-  if constexpr (std::is_same_v<First, CUdeviceptr>)
-    memory_written(first);
-  else if constexpr (!std::is_same_v<First, void*> && !std::is_same_v<First, CUarray>)
-    memory_written(0);
-}
-
-// Of an operation on words in memory. One that only waits for a word is taken for one that writes it.
-template <typename Value>
-void note_words(CUstream, CUdeviceptr address, Value, unsigned) {
-  memory_written(address);
-}
-void note_words(CUstream, unsigned count, CUstreamBatchMemOpParams* operations, unsigned) {
-  constexpr unsigned kMost = 256;  // the driver refuses more, and does not look at them
-  for (unsigned i = 0; operations != nullptr && count <= kMost && i < count; ++i) {
-    const CUstreamBatchMemOpType what = operations[i].operation;
-    if (what == CU_STREAM_MEM_OP_WRITE_VALUE_32 || what == CU_STREAM_MEM_OP_WRITE_VALUE_64)
-      memory_written(operations[i].writeValue.address);
-    else if (what != CU_STREAM_MEM_OP_WAIT_VALUE_32 && what != CU_STREAM_MEM_OP_WAIT_VALUE_64 &&
-             what != CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES && what != CU_STREAM_MEM_OP_BARRIER)
-      memory_written(0);
-  }
 }
 
 bool captured(const StreamName& stream) { return gate.captures() && driver.capturing(stream); }
@@ -132,23 +109,46 @@ struct Submits<I, K, Thread, CUresult(A...)> {
  private:
   using Real = CUresult (*)(A...);
   static constexpr bool kWaits = K == Kind::waiting_copy;
+  static constexpr bool kTakesAddresses =
+      K == Kind::copy || K == Kind::waiting_copy || K == Kind::memset || K == Kind::memop;
+
+  static void note_writes(const A&... arguments) {
+    if constexpr (K == Kind::memop)
+      note_words(arguments...);
+    else if constexpr (kTakesAddresses)
+      note_destination(arguments...);
+    else if constexpr ((std::is_same_v<A, CUmemDecompressParams*> || ...))
+      memory_written(0);
+  }
 
   template <typename Call>
   static CUresult submit(const StreamName& name, const Call& call, const A&... arguments) {
+    if constexpr (kTakesAddresses)
+      if (gate.captures()) [[unlikely]]
+        if (const auto result = capture(name, call, arguments...)) return *result;
     const live::Submission submission{K == Kind::pin ? nullptr : &name, kWaits};
     const Pass pass = gate.enter(submission);
     if (pass.refused) [[unlikely]]
       return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
-    if constexpr (K == Kind::copy || K == Kind::waiting_copy || K == Kind::memset)
-      note_destination(arguments...);
-    else if constexpr (K == Kind::memop)
-      note_words(arguments...);
-    else if constexpr ((std::is_same_v<A, CUmemDecompressParams*> || ...))
-      memory_written(0);
+    note_writes(arguments...);
     const CUresult result = call(pass);
     gate.leave(pass, submission, result == CUDA_SUCCESS);
     if (result != CUDA_SUCCESS) [[unlikely]]
       note_result(result);
+    return result;
+  }
+
+  // None: it is not captured, or needs nothing for that.
+  template <typename Call>
+  [[gnu::noinline, gnu::cold]] static std::optional<CUresult> capture(const StreamName& name,
+                                                                      const Call& call,
+                                                                      const A&... arguments) {
+    if (managed_memory() == nullptr || Gate::nested() || !driver.capturing(name)) return std::nullopt;
+    note_writes(arguments...);
+    const AddressesLookedUp addresses;
+    if (!driver.capturing(name)) return std::nullopt;  // it has ended meanwhile
+    const CUresult result = call(Pass{});
+    note_result(result);
     return result;
   }
 
@@ -347,6 +347,12 @@ struct Observes<I, E, Thread, CUresult(A...)> {
     } else if constexpr (E == Event::finds) {
       const live::LaunchKeeper::Alone alone(keeper());  // it may load it
       return find(real, arguments...);
+    } else if constexpr (E == Event::addresses_taken) {
+      const AddressesLookedUp addresses;
+      return real(arguments...);
+    } else if constexpr (E == Event::instantiates) {
+      const AddressesLookedUp addresses;
+      return Observes<I, Event::asks, Thread, CUresult(A...)>::call(arguments...);
     } else if constexpr (E == Event::asks) {
       const void* const function = asked_about(arguments...);
       const std::uint64_t context = forms != nullptr ? driver.current_context() : 0;

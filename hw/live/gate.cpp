@@ -53,6 +53,10 @@ StreamName StreamName::of_this_thread(std::uint64_t context) {
 
 std::uint64_t Gate::submission() { return local.engaged ? local.number : 0; }
 
+bool Gate::nested() { return local.depth > 0; }
+Gate::Nested::Nested() { ++local.depth; }
+Gate::Nested::~Nested() { --local.depth; }
+
 // --- Slots
 // -----------------------------------------------------------------------------------------------------
 

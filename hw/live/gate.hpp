@@ -175,6 +175,15 @@ class Gate {
   ClientPage* page() { return page_.load(); }
   static StreamSlot* find(ClientPage& page, const StreamName& name);  // null: it has not submitted
   static std::uint64_t submission();  // number of the calling thread's current submission, from 1; else 0
+  static bool nested();               // the calling thread is inside a call that has passed, or need not
+  // Held around a call that need not pass. Calls that the driver makes for it need not, either.
+  class Nested {
+   public:
+    Nested();
+    ~Nested();
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+  };
 
  private:
   ThreadSlot* thread_slot(ClientPage& page);

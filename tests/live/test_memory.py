@@ -135,6 +135,29 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")
         daemon.end()
 
+    def goes_away(self, daemon, *command):
+        """A program whose state has left, the one that needs the room, and the files for which these two wait."""
+        go, stop = daemon.folder + "/go", daemon.folder + "/stop"
+        program = self.start(daemon, *command, go, options=["--name", "away"])
+        self.assertEqual(program.stdout.readline(), "holds 64\n")
+        other = self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "other"])
+        self.assertEqual(other.stdout.readline(), "holds 64\n")
+        self.until(lambda: self.clients(daemon)["away"]["memory"]["state"] == "away", "it leaves")
+        return program, other, go, stop
+
+    def test_addresses_that_are_looked_up_while_the_memory_is_away(self):
+        for way in ("copy", "memset", "word", "copy node", "memset node"):
+            with self.subTest(way=way):
+                daemon = self.daemon("rr", "--param", "quantum=20 ms")
+                number = ("copy", "memset", "word", "copy node", "memset node").index(way)
+                program, other, go, stop = self.goes_away(daemon, "captures", "1", str(number), "64")
+                open(go, "w").close()
+                code, out, err = finish(program)
+                self.assertEqual((code, out, err), (0, "captured 3030303\n", ""))
+                open(stop, "w").close()
+                self.all_end_well(daemon, [other], "jobs many\n")
+                daemon.end()
+
     def test_a_context_that_a_fault_has_ended(self):
         daemon = self.daemon("rr")
         answers = "synchronize 700\nallocate 700 700 700\nfree 700 700\ninfo 700\n"

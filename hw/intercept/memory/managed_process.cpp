@@ -118,6 +118,11 @@ void memory_written(CUdeviceptr address) {
   if (live::ManagedMemory* memory = managed_memory()) memory->written(address);
 }
 
+// A thread that is inside another call may hold the lock already.
+AddressesLookedUp::AddressesLookedUp()
+    : here_(managed_memory() != nullptr && !live::Gate::nested() ? managed_memory()->here()
+                                                                 : live::ManagedMemory::Held()) {}
+
 void memory_context_gone(std::uint64_t context) {
   fixed_memory_of_context_gone(context);
   live::ManagedMemory* memory = managed_memory();

@@ -71,6 +71,17 @@ void say_once(int& said, const char* what);
 
 live::Gate& memory_gate();
 
+// Held around a call in which the driver looks up addresses of what runs later: a capture's, a graph's, a
+// texture's. Waits until all of the state is on the device, where it stays meanwhile.
+class AddressesLookedUp {
+ public:
+  AddressesLookedUp();
+
+ private:
+  live::ManagedMemory::Held here_;
+  live::Gate::Nested nested_;
+};
+
 // What counts of memory that the driver is about to free. It is taken out of the books meanwhile, because
 // another thread may get the same address or handle before the call returns.
 class FixedMemoryGoes {

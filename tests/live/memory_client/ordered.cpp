@@ -4,13 +4,10 @@
 #include <string>
 
 #include "tests/live/memory_client/modes.hpp"
+#include "tests/live/memory_client/waits.hpp"
 
 namespace gangway::memory_client {
 namespace {
-
-void wait_for_file(const std::string& name) {
-  while (access(name.c_str(), F_OK) != 0) usleep(1000);
-}
 
 CUdeviceptr allocate_in(CUstream stream, std::size_t size, std::uint32_t value) {
   CUdeviceptr at = 0;
