@@ -294,7 +294,6 @@ void context_goes(std::uint64_t context) {
 
 void context_went(std::uint64_t context) {
   gate.channels_closed(0, context);
-  memory_context_gone(context);
   if (forms != nullptr) forms->context_goes();
 }
 
@@ -329,8 +328,10 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       else if constexpr (E == Event::stream_created)
         gate.channel_opened(reinterpret_cast<std::uint64_t>(*made),
                             driver.context({reinterpret_cast<std::uint64_t>(*made), 0}));
-      else
+      else {
         gate.channel_opened(0, reinterpret_cast<std::uint64_t>(*made));
+        memory_context_made(reinterpret_cast<std::uint64_t>(*made));
+      }
       return result;
     } else if constexpr (E == Event::stream_destroyed) {
       const StreamName name = name_of(stream_in(arguments...), false);
@@ -381,6 +382,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const std::uint64_t context = ended_by(arguments...);
       const live::LaunchKeeper::Alone alone(keeper());
       KernelTimes::ContextEnd times;
+      MemoryContextEnd memory(context, true);
       context_goes(context);
       Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
@@ -389,6 +391,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       if (context == 0 || result != CUDA_SUCCESS || others) return result;
       times.gone();
       end.gone();
+      memory.gone();
       context_went(context);
       return result;
     } else if constexpr (E == Event::primary_reset || E == Event::primary_released) {
@@ -396,6 +399,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       const std::uint64_t context = driver.primary_context(device);
       const live::LaunchKeeper::Alone alone(keeper());
       KernelTimes::ContextEnd times;
+      MemoryContextEnd memory(context, E == Event::primary_reset);
       context_goes(context);
       Gate::ContextEnd end(gate, context);
       const CUresult result = real(arguments...);
@@ -403,6 +407,7 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       if (context == 0 || result != CUDA_SUCCESS || others) return result;
       times.gone();
       end.gone();
+      memory.gone();
       context_went(context);
       return result;
     } else {

@@ -165,6 +165,18 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "faults", "0", "1", "1")], answers)
         daemon.end()
 
+    def test_memory_that_outlives_the_latest_context(self):
+        for when in ("before it leaves", "while it is away"):
+            with self.subTest(when=when):
+                daemon = self.daemon("rr", "--param", "quantum=20 ms")
+                number = ("before it leaves", "while it is away").index(when)
+                program, other, go, stop = self.goes_away(daemon, "outlives", "1", str(number), "64")
+                open(go, "w").close()
+                self.all_end_well(daemon, [program], "found 5\n")
+                open(stop, "w").close()
+                self.all_end_well(daemon, [other], "jobs many\n")
+                self.assertNotIn("failed", [step for _, step, *_ in daemon.end()[2]])
+
     def test_memory_freed_in_a_streams_order(self):
         daemon = self.daemon("rr", "--capacity", "200 MiB", device=300)
         stop = daemon.folder + "/stop"

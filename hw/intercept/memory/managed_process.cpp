@@ -64,6 +64,12 @@ bool refused_for(const char* why) {
   return true;
 }
 
+// That were made before there was managed memory.
+std::vector<std::uint64_t>& early_contexts() {
+  static auto* const all = new std::vector<std::uint64_t>;
+  return *all;
+}
+
 }  // namespace
 
 void memory_is_managed(live::Gate& gate, live::Helped& helped) {
@@ -92,6 +98,7 @@ live::ManagedMemory* managed_memory(bool first) {
   // They live as long as the process: threads may use them at its end.
   memory = new live::ManagedMemory(real_memory, *process.gate);
   declare_read_only(*memory);
+  for (const std::uint64_t context : early_contexts()) memory->contexts().add(context);
   (new live::Mover(*memory, *process.helped))->start();
   process.memory.store(memory, std::memory_order_release);
   return memory;
@@ -112,6 +119,7 @@ void memory_forked() {
   process.memory.store(nullptr);
   process.counted.store(nullptr);
   new (&process.first) std::mutex;
+  early_contexts().clear();  // a child cannot use them
 }
 
 void memory_written(CUdeviceptr address) {
@@ -123,12 +131,34 @@ AddressesLookedUp::AddressesLookedUp()
     : here_(managed_memory() != nullptr && !live::Gate::nested() ? managed_memory()->here()
                                                                  : live::ManagedMemory::Held()) {}
 
-void memory_context_gone(std::uint64_t context) {
-  fixed_memory_of_context_gone(context);
-  live::ManagedMemory* memory = managed_memory();
-  if (memory == nullptr) return;
-  later_frees().context_gone(*memory, context);
-  memory->context_gone(context);
+void memory_context_made(std::uint64_t context) {
+  if (!manages_memory()) return;
+  const std::lock_guard lock(process.first);
+  if (live::ManagedMemory* memory = process.memory.load())
+    memory->contexts().add(context);
+  else
+    early_contexts().push_back(context);
+}
+
+MemoryContextEnd::MemoryContextEnd(std::uint64_t context, bool sure) : context_(context) {
+  live::ManagedMemory* memory = context != 0 && sure ? managed_memory() : nullptr;
+  stays_ = memory != nullptr && memory->context_ends(context);
+}
+
+MemoryContextEnd::~MemoryContextEnd() {
+  if (stays_) memory_context_made(context_);
+}
+
+void MemoryContextEnd::gone() {
+  stays_ = false;
+  fixed_memory_of_context_gone(context_);
+  if (live::ManagedMemory* memory = managed_memory()) {
+    later_frees().context_gone(*memory, context_);
+    memory->context_gone(context_);
+  } else if (manages_memory()) {
+    const std::lock_guard lock(process.first);
+    std::erase(early_contexts(), context_);
+  }
 }
 
 void say_once(int& said, const char* what) {

@@ -64,8 +64,21 @@ CUresult in_counted_room(std::uint64_t bytes, std::uint64_t context,
 live::ManagedMemory* managed_memory(bool first = false);
 void memory_forked();
 void memory_written(CUdeviceptr address);  // by a copy or memset; 0: at an unknown address
-// The context is destroyed.
-void memory_context_gone(std::uint64_t context);
+void memory_context_made(std::uint64_t context);
+// Held around a call that may destroy a context (0: none). `sure`: unless it fails; then nobody uses the
+// context meanwhile.
+class MemoryContextEnd {
+ public:
+  MemoryContextEnd(std::uint64_t context, bool sure);
+  MemoryContextEnd(const MemoryContextEnd&) = delete;
+  MemoryContextEnd& operator=(const MemoryContextEnd&) = delete;
+  ~MemoryContextEnd();
+  void gone();  // without this, the context stays
+
+ private:
+  std::uint64_t context_;
+  bool stays_ = false;  // then it is still known
+};
 // One line, once for each reason.
 void say_once(int& said, const char* what);
 

@@ -18,7 +18,7 @@ int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& pr
       chunk->references = 1;
       handle = ++last_handle_;
       handles_[handle] = chunk;
-      if (context != 0) context_ = context;
+      contexts_.used(context);
       return failed;
     }
     if (claimed) claims_.give_back(size);

@@ -81,11 +81,6 @@ void ManagedMemory::moved_here(std::uint64_t bytes) {
   gate_.page()->memory.away.fetch_sub(bytes);
 }
 
-std::uint64_t ManagedMemory::context() {
-  const std::lock_guard lock(mutex_);
-  return context_;
-}
-
 // --- Pieces
 
 int ManagedMemory::add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made) {
@@ -295,8 +290,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     store.heap.take(plan->taken);
     if (kind == Kind::declared) not_as_on_host(store, plan->taken);
     address = plan->taken.begin;
-    if (const std::uint64_t current = owner.context != 0 ? owner.context : owner.current; current != 0)
-      context_ = current;
+    contexts_.used(owner.context != 0 ? owner.context : owner.current);
     taken_[address] = {{address, size, owner.context, owner.pool, owner.device}, plan->taken, &store};
     return MemoryDriver::kSuccess;
   }
@@ -340,7 +334,7 @@ bool ManagedMemory::reuse(std::uint64_t address, std::uint64_t size, const Owner
   if (found == taken_.end() || size_class(found->second.facts.size) != size_class(size)) return false;
   Taken& taken = found->second;
   taken.facts.size = size;
-  if (owner.current != 0) context_ = owner.current;
+  contexts_.used(owner.current);
   if (kind_of(size) == Kind::declared) not_as_on_host(*taken.store, taken.span);
   return true;
 }
@@ -356,6 +350,17 @@ bool ManagedMemory::trim_all(std::uint64_t keep) {
   return any;
 }
 
+// A move under way ends first; the mover goes on in another one.
+bool ManagedMemory::context_ends(std::uint64_t context) {
+  if (!contexts_.ends(context)) return false;
+  {
+    const Held lock = when_still();
+    driver_.forget(context);
+  }
+  contexts_.wait_until_unused(context);
+  return true;
+}
+
 void ManagedMemory::context_gone(std::uint64_t context) {
   const Held lock = when_still();
   for (auto it = taken_.begin(); it != taken_.end();) {
@@ -367,7 +372,7 @@ void ManagedMemory::context_gone(std::uint64_t context) {
     it = taken_.erase(it);
     release_taken(taken, 0);
   }
-  if (context_ == context) context_ = taken_.empty() ? 0 : taken_.begin()->second.facts.context;
+  contexts_.ends(context);
   driver_.forget(context);
 }
 

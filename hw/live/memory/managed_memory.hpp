@@ -21,6 +21,7 @@
 #include "hw/live/memory/claims.hpp"
 #include "hw/live/memory/heap.hpp"
 #include "hw/live/memory/host_pool.hpp"
+#include "hw/live/memory/live_contexts.hpp"
 #include "hw/live/memory/memory_driver.hpp"
 
 namespace gangway::live {
@@ -82,6 +83,10 @@ class ManagedMemory {
   // Frees pieces that no allocation needs, while more than `keep` bytes of their kind are idle. True: there
   // was one.
   bool release_idle(std::uint64_t keep);
+  LiveContexts& contexts() { return contexts_; }
+  // Before the context is destroyed: nobody here uses it any more. If it stays, add it to contexts() again.
+  // False: it was not known.
+  bool context_ends(std::uint64_t context);
   void context_gone(std::uint64_t context);  // frees the context's allocations
 
   // --- Physical memory that the program creates and maps itself. Its handles are the look-alike's own.
@@ -134,8 +139,6 @@ class ManagedMemory {
   void moved_away(std::uint64_t bytes);
   void moved_here(std::uint64_t bytes);
   bool all_here() const { return away_.load() == 0; }
-  // The context for copies, that of an existing allocation. 0: none.
-  std::uint64_t context();
 
  private:
   static constexpr std::uint64_t kHandleMark = 0x6741'0000'0000'0000, kHandleMask = 0xffff'0000'0000'0000;
@@ -188,7 +191,8 @@ class ManagedMemory {
   std::map<std::uint64_t, Taken> taken_;
   std::map<std::uint64_t, Chunk*> handles_;  // the program's
   std::map<std::uint64_t, Chunk*> mapped_;   // likewise, by address of the mapping
-  std::uint64_t last_handle_ = kHandleMark, context_ = 0;
+  std::uint64_t last_handle_ = kHandleMark;
+  LiveContexts contexts_;
 };
 
 }  // namespace gangway::live

@@ -76,7 +76,8 @@ bool Mover::turn() {
     if (order.from != nullptr) standing.done.store(order.number);
     return prepare_host();
   }
-  failed_ = memory_.driver().enter(memory_.context());
+  const LiveContexts::Use use(memory_.contexts());
+  failed_ = memory_.driver().enter(use.context());
   if (failed_ == MemoryDriver::kSuccess && order.goal == Goal::here)
     restore(order);
   else if (failed_ == MemoryDriver::kSuccess)
@@ -102,11 +103,14 @@ bool Mover::prepare_host() {
   if (orders == nullptr) return false;
   MemoryStanding& standing = memory_.gate().page()->memory;
   const std::uint64_t wanted = orders->host.load();
+  const std::uint64_t context = memory_.contexts().latest();
   if (memory_.host().pinned() >= wanted ||
-      standing.no_host.load() == static_cast<std::uint32_t>(wanted >> 20))
+      (standing.no_host.load() == static_cast<std::uint32_t>(wanted >> 20) && context == pinned_in_))
     return false;
-  if (memory_.driver().enter(memory_.context()) != MemoryDriver::kSuccess) return false;
-  const HostPool::Growth growth = memory_.host().grow(wanted);
+  const LiveContexts::Use use(memory_.contexts(), context);
+  pinned_in_ = context;
+  const bool entered = memory_.driver().enter(use.context()) == MemoryDriver::kSuccess;
+  const HostPool::Growth growth = entered ? memory_.host().grow(wanted) : HostPool::Growth::failed;
   standing.host.store(memory_.host().pinned());
   standing.no_host.store(growth == HostPool::Growth::failed ? static_cast<std::uint32_t>(wanted >> 20) : 0);
   return growth == HostPool::Growth::more;

@@ -1,5 +1,6 @@
 // Memory that goes with its context.
 #include "tests/live/memory_client/modes.hpp"
+#include "tests/live/memory_client/waits.hpp"
 
 namespace gangway::memory_client {
 namespace {
@@ -46,6 +47,41 @@ int faults(Program&, const Arguments&) {
   return 0;
 }
 const Mode faults_mode("faults", faults);
+
+CUcontext another_context() {
+  CUdevice device = 0;
+  CUcontext made = nullptr;
+  NEED(cuDeviceGet(&device, 0));
+  NEED(cuCtxCreate(&made, nullptr, 0, device));
+  return made;
+}
+
+// A state that belongs to no context; another context, the latest to get memory, ends before the state leaves
+// (0) or while it is away (1).
+int outlives(Program&, const Arguments& given) {
+  CUcontext own = nullptr;
+  CUdeviceptr at = 0, small = 0;
+  const std::size_t words = given.most / 4;
+  NEED(cuCtxGetCurrent(&own));
+  NEED(cuMemAllocAsync(&at, given.most, nullptr));
+  NEED(cuCtxSynchronize());
+  const CUcontext other = another_context();
+  NEED(cuMemAlloc(&small, 4096));
+  if (given.steps == 0) NEED(cuCtxDestroy(other));
+  NEED(cuCtxSetCurrent(own));
+  NEED(cuMemsetD32(at, 5, words));
+  NEED(cuCtxSynchronize());
+  std::printf("holds %zu\n", given.most / kMiB);
+  std::fflush(stdout);
+  wait_for_file(given.file);
+  if (given.steps == 1) NEED(cuCtxDestroy(other));
+  NEED(cuCtxSetCurrent(own));
+  std::uint32_t found = 0;
+  NEED(cuMemcpyDtoH(&found, at + given.most - 4, sizeof found));
+  std::printf("found %x\n", found);
+  return 0;
+}
+const Mode outlives_mode("outlives", outlives);
 
 }  // namespace
 }  // namespace gangway::memory_client

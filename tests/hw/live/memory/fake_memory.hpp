@@ -88,8 +88,14 @@ class FakeMemory : public MemoryDriver {
     total = capacity_;
     return kSuccess;
   }
-  int enter(std::uint64_t) override { return kSuccess; }
-  void forget(std::uint64_t) override {}
+  int enter(std::uint64_t context) override {
+    if (context == 0) return 201;
+    entered = context;
+    return kSuccess;
+  }
+  void forget(std::uint64_t context) override {
+    if (entered == context) entered = 0;
+  }
   int pin(void*, std::uint64_t size) override {
     if (fails("pin")) return kNoMemory;
     largest_pinned = std::max(largest_pinned, size);
@@ -126,7 +132,7 @@ class FakeMemory : public MemoryDriver {
   int exceeded = 0;
   std::function<void()> meanwhile = [] {};  // in each call that changes what is there
   std::map<std::string, int> calls;
-  std::uint64_t largest_copy = 0, largest_pinned = 0;
+  std::uint64_t largest_copy = 0, largest_pinned = 0, entered = 0;
 
  private:
   struct Mapping {
