@@ -101,6 +101,14 @@ std::uint64_t RealDriver::primary_context(CUdevice device) {
   return reinterpret_cast<std::uint64_t>(context);
 }
 
+RealDriver::InContext::InContext(std::uint64_t context)
+    : failed_(context != 0 ? driver.push_(reinterpret_cast<CUcontext>(context))
+                           : CUDA_ERROR_INVALID_CONTEXT) {}
+RealDriver::InContext::~InContext() {
+  CUcontext popped = nullptr;
+  if (failed_ == CUDA_SUCCESS) driver.pop_(&popped);
+}
+
 bool RealDriver::capturing(const live::StreamName& stream) {
   if (stream.legacy()) return false;  // it cannot be
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
@@ -115,12 +123,10 @@ std::uint64_t RealDriver::context(const live::StreamName& stream) {
 
 bool RealDriver::idle(const live::StreamName& stream) {
   const Relaxed relaxed(exchange_mode_);
-  const bool elsewhere = stream.context != 0 && stream.context != current_context();
-  if (elsewhere && push_(reinterpret_cast<CUcontext>(stream.context)) != CUDA_SUCCESS) return false;
-  const CUresult result = query_(handle(stream));
-  CUcontext popped = nullptr;
-  if (elsewhere) pop_(&popped);
-  return over(result);
+  std::optional<InContext> elsewhere;
+  if (stream.context != 0 && stream.context != current_context()) elsewhere.emplace(stream.context);
+  if (elsewhere && elsewhere->failed() != CUDA_SUCCESS) return false;
+  return over(query_(handle(stream)));
 }
 
 bool RealDriver::record(const live::StreamName& stream, Event& event) {

@@ -49,6 +49,18 @@ class RealDriver : public live::Driver, public live::Helped {
   std::uint64_t current_context();
   // The device's primary context, if active.
   std::uint64_t primary_context(CUdevice device);
+  // Makes another context the thread's current one; 0: none.
+  class InContext {
+   public:
+    explicit InContext(std::uint64_t context);
+    ~InContext();
+    InContext(const InContext&) = delete;
+    InContext& operator=(const InContext&) = delete;
+    CUresult failed() const { return failed_; }
+
+   private:
+    CUresult failed_;
+  };
 
  private:
   decltype(::cuStreamIsCapturing)* is_capturing_ = nullptr;

@@ -165,6 +165,13 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "faults", "0", "1", "1")], answers)
         daemon.end()
 
+    def test_a_free_waits_for_the_memory_s_context(self):
+        answers = "".join(f"{kind}, {context} context: 0 0\n" for kind in ("plain", "pooled") for context in ("own", "another"))
+        self.assertEqual(native("frees-elsewhere", "0", "1", "1"), (0, answers))
+        daemon = self.daemon("rr")
+        self.all_end_well(daemon, [self.start(daemon, "frees-elsewhere", "0", "1", "1")], answers)
+        daemon.end()
+
     def test_memory_that_outlives_the_latest_context(self):
         for when in ("before it leaves", "while it is away"):
             with self.subTest(when=when):

@@ -99,7 +99,7 @@ CUresult Serves<i_cuMemFree_v2>::call(CUdeviceptr address) {
     if (found->pool != 0) pools().used_no_more(reinterpret_cast<CUmemoryPool>(found->pool), found->size);
     return CUDA_SUCCESS;
   }
-  if (const CUresult failed = synchronize_device()) return failed;
+  if (const CUresult failed = synchronize_users(*memory, *found)) return failed;
   later_frees().look(*memory, false);
   if (found->pool != 0) pools().used_no_more(reinterpret_cast<CUmemoryPool>(found->pool), found->size);
   return free_now(*memory, *found) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;

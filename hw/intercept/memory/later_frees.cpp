@@ -14,11 +14,30 @@ void wait_for(CUevent event) {
   function(event);
 }
 
-}  // namespace
-
-CUresult synchronize_device() {
+CUresult synchronize_here() {
   static const auto function = reinterpret_cast<CUresult (*)()>(real_function("cuCtxSynchronize"));
   return function();
+}
+
+CUresult synchronize(live::ManagedMemory& memory, std::uint64_t context) {
+  if (context == driver.current_context()) return synchronize_here();
+  const live::LiveContexts::Use use(memory.contexts(), context);
+  if (use.context() == 0) return CUDA_SUCCESS;  // nothing of it runs any more
+  const RealDriver::InContext in(context);
+  return in.failed() != CUDA_SUCCESS ? in.failed() : synchronize_here();
+}
+
+}  // namespace
+
+// As the driver does, which knows an allocation's context. Memory of a pool belongs to none, so any context's
+// work may use it; of one that a fault has ended nothing runs.
+CUresult synchronize_users(live::ManagedMemory& memory, const live::ManagedMemory::Allocation& allocation) {
+  if (allocation.context != 0) return synchronize(memory, allocation.context);
+  const CUresult failed = synchronize_here();
+  memory.contexts().add(driver.primary_context(allocation.device));
+  for (const std::uint64_t context : memory.contexts().all())
+    if (context != driver.current_context()) synchronize(memory, context);
+  return failed;
 }
 
 LaterFrees& later_frees() {
@@ -117,13 +136,16 @@ void LaterFrees::look(live::ManagedMemory& memory, bool wait) {
       free(memory, of->second, queue.begin());
     of = queue.empty() ? streams_.erase(of) : std::next(of);
   }
-  if (!captures && !after_captures_.empty() && synchronize_device() == CUDA_SUCCESS) {
-    for (const Allocation& allocation : after_captures_) {
+  std::map<std::uint64_t, bool> over;  // by context: each is waited for once
+  if (!captures)
+    std::erase_if(after_captures_, [&](const Allocation& allocation) {
+      const auto [at, first] = over.try_emplace(allocation.context);
+      if (first) at->second = synchronize_users(memory, allocation) == CUDA_SUCCESS;
+      if (!at->second) return false;
       free_now(memory, allocation);
       all_.erase(allocation.address);
-    }
-    after_captures_.clear();
-  }
+      return true;
+    });
   any_.store(!all_.empty());
 }
 

@@ -67,6 +67,7 @@ class LaterFrees {
 LaterFrees& later_frees();
 // Nothing uses it any more.
 bool free_now(live::ManagedMemory& memory, const live::ManagedMemory::Allocation& allocation);
-CUresult synchronize_device();  // the driver's answer
+// Waits for all that may use the allocation, in whichever context it runs. The driver's error.
+CUresult synchronize_users(live::ManagedMemory& memory, const live::ManagedMemory::Allocation& allocation);
 
 }  // namespace gangway::intercept

@@ -56,6 +56,30 @@ CUcontext another_context() {
   return made;
 }
 
+// Whether a free waits for the last use of the memory, in the memory's context or in another one.
+int frees_elsewhere(Program& program, const Arguments&) {
+  CUcontext own = nullptr;
+  CUstream stream = nullptr;
+  NEED(cuCtxGetCurrent(&own));
+  NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const CUcontext other = another_context();
+  for (const bool pooled : {false, true})
+    for (const CUcontext freed_in : {own, other}) {
+      CUdeviceptr at = 0;
+      NEED(cuCtxSetCurrent(own));
+      NEED(pooled ? cuMemAllocAsync(&at, kMiB, stream) : cuMemAlloc(&at, kMiB));
+      NEED(cuStreamSynchronize(stream));
+      program.mix_late(at, stream);
+      NEED(cuCtxSetCurrent(freed_in));
+      const CUresult freed = cuMemFree(at);
+      const CUresult over = cuStreamQuery(stream);
+      std::printf("%s, %s context: %d %d\n", pooled ? "pooled" : "plain", freed_in == own ? "own" : "another",
+                  freed, over);
+    }
+  return 0;
+}
+const Mode frees_elsewhere_mode("frees-elsewhere", frees_elsewhere);
+
 // A state that belongs to no context; another context, the latest to get memory, ends before the state leaves
 // (0) or while it is away (1).
 int outlives(Program&, const Arguments& given) {

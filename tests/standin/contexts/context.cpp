@@ -48,6 +48,12 @@ std::shared_ptr<Context> context(CUcontext handle) {
   return found->second;
 }
 
+std::vector<std::shared_ptr<Context>> all_contexts() {
+  std::vector<std::shared_ptr<Context>> all;
+  for (const auto& [handle, one] : contexts()) all.push_back(one);
+  return all;
+}
+
 std::shared_ptr<Context> make_context(Device& device, unsigned flags, bool primary) {
   auto made = std::make_shared<Context>();
   made->device = &device;

@@ -54,6 +54,7 @@ int device_count();                           // that CUDA_VISIBLE_DEVICES leave
 Device& device(CUdevice);                     // fails with INVALID_DEVICE
 unsigned physical_of(CUdevice);               // that there is
 std::shared_ptr<Context> context(CUcontext);  // fails with INVALID_CONTEXT
+std::vector<std::shared_ptr<Context>> all_contexts();
 std::shared_ptr<Context> make_context(Device&, unsigned flags, bool primary);
 void destroy_context(Lock&, Context&);
 

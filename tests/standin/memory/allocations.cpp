@@ -78,12 +78,16 @@ CUresult cuMemAllocPitch_v2(CUdeviceptr* dptr, size_t* pPitch, size_t WidthInByt
 CUresult cuMemFree_v2(CUdeviceptr dptr) {
   Lock lock = lock_driver();
   if (dptr == 0) return CUDA_SUCCESS;
-  const auto context = current();
+  current();
   refuse_unsafe();
   const auto host = host_ranges().find(dptr);
   const bool managed = host != host_ranges().end() && host->second.managed;
-  require(managed || Arena::get().range_of(dptr).start == dptr);
-  synchronize(lock, *context);
+  const Arena::Range range = Arena::get().range_of(dptr);
+  require(managed || range.start == dptr);
+  // Whichever context is current: that of the memory is waited for. Memory of a stream's order has none.
+  const Context* const owner = managed ? host->second.owner : range.owner;
+  for (const auto& context : all_contexts())
+    if (owner == nullptr || owner == context.get()) synchronize(lock, *context);
   if (managed) {
     host_ranges().erase(dptr);
     std::free(reinterpret_cast<void*>(dptr));

@@ -113,7 +113,8 @@ Arena::Range Arena::range_of(CUdeviceptr address) const {
   auto after = taken_.upper_bound(address);
   if (after == taken_.begin()) return {};
   const auto& [start, taken] = *std::prev(after);
-  return address - start < taken.asked ? Range{start, taken.asked, taken.device} : Range{};
+  return address - start < taken.asked ? Range{start, taken.asked, taken.device, taken.owner}
+                                       : Range{};
 }
 
 }  // namespace gangway::standin

@@ -29,6 +29,7 @@ class Arena {
     CUdeviceptr start = 0;
     std::size_t size = 0;  // 0: the address is in no allocation
     int device = 0;
+    const Context* owner = nullptr;  // null: no context's
   };
   Range range_of(CUdeviceptr) const;
   std::vector<Range> taken() const;  // as rounded up
