@@ -104,6 +104,7 @@ KeptClient::Memory LiveClient::memory() const {
   seen.done = page.done.load();
   seen.turned = page.turned.load();
   seen.host = page.host.load();
+  seen.saved = page.saved.load();
   seen.looks = page.looks.load();  // before what is written first
   seen.total = page.total.load();
   seen.free = page.free.load();

@@ -184,6 +184,29 @@ class Memory(MemoryPrograms):
                 self.all_end_well(daemon, [other], "jobs many\n")
                 self.assertNotIn("failed", [step for _, step, *_ in daemon.end()[2]])
 
+    def test_one_that_cannot_leave_keeps_nobody_waiting(self):
+        # It is stopped by a signal, or a fault has ended its context: who asks for the room hears that there is none.
+        for what in ("stopped", "faulted"):
+            with self.subTest(what=what):
+                daemon = self.daemon("rr", "--param", "quantum=20 ms")
+                stop = daemon.folder + "/stop"
+                fault = {"STANDIN_FAIL": "cuMemcpyDtoHAsync_v2:1:1000000:700:gangway-memory"} if what == "faulted" else {}
+                first = self.start(daemon, "captures", "1", "0", "64", stop, options=["--name", "first"], **fault)
+                self.assertEqual(first.stdout.readline(), "holds 64\n")
+                process = self.clients(daemon)["first"]["process"]
+                if what == "stopped":
+                    os.kill(process, signal.SIGSTOP)
+                begun = time.monotonic()
+                for _ in range(2):
+                    code, out, err = finish(self.start(daemon, "holds", "2", "1", "64"))
+                    self.assertEqual((code, err), (6, ""), out)
+                    self.assertTrue(out.startswith("no memory at"), out)
+                self.assertLess(time.monotonic() - begun, 20)
+                os.kill(process, signal.SIGCONT)
+                open(stop, "w").close()
+                self.all_end_well(daemon, [first], "captured 3030303\n")
+                self.assertLess(len([step for _, step, *_ in daemon.end()[2] if step == "failed"]), 100)
+
     def test_memory_freed_in_a_streams_order(self):
         daemon = self.daemon("rr", "--capacity", "200 MiB", device=300)
         stop = daemon.folder + "/stop"

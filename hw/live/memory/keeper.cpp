@@ -10,6 +10,9 @@ namespace {
 constexpr Duration kPinning{2'000'000};          // between looks while only pinning goes on
 constexpr Duration kAfterFailure{500'000'000};   // before a client's state is moved again
 constexpr Duration kBeforeNo{150'000'000};       // the client looks at the device meanwhile
+constexpr Duration kBetweenStops{100'000'000};   // looks whether a process is stopped
+constexpr unsigned kHopeless = 3;                // failures: nobody counts on its next move
+constexpr Duration kForgiven{10'000'000'000};    // without a failure
 constexpr Duration kLongestAway{1'000'000'000};  // of a process that may wait in the driver, unseen
 constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
 constexpr std::uint32_t kNoMemory = 2;  // of the driver
@@ -130,6 +133,7 @@ void Keeper::order(Kept& kept, Goal goal) {
   kept.wished_away = false;
   kept.client->order(goal, ++kept.number);
   kept.ordered = now_;
+  kept.stalled = false;
   tell(kept, goal == Goal::away ? "leaves" : "comes",
        static_cast<std::int64_t>(goal == Goal::away ? kept.on_device() : kept.seen.away));
   if (goal == Goal::away) set_budget(kept, kept.seen.fixed);
@@ -150,22 +154,27 @@ void Keeper::look(Time now) {
   waits_ = false;
   for (const auto& each : all_) {
     Kept& kept = *each;
-    kept.seen = kept.client->memory();
+    const KeptClient::Memory before = std::exchange(kept.seen, kept.client->memory());
+    if (kept.seen.saved > before.saved || kept.seen.host > before.host) kept.advanced = now;
     if (kept.seen.turned != kept.turned) {
       kept.turned = kept.seen.turned;
       kept.fails_until = now + kAfterFailure;
+      kept.failed = now;
+      ++kept.failures;
       tell(kept, "failed", static_cast<std::int64_t>(kept.turned));
       if (kept.goal == Goal::here && kept.seen.error == kNoMemory)
-        short_ += kShortStep;  // the device has less than was thought
-      order(kept, Goal::here);
+        short_ += kShortStep;                                // the device has less than was thought
+      if (kept.goal == Goal::away) order(kept, Goal::here);  // what failed to come waits
     }
+    if (now - kept.failed > kForgiven) kept.failures = 0;
+    kept.stalled = stalls(kept, now);
     if (kept.fails_until && now > *kept.fails_until) {
       kept.fails_until.reset();
       if (kept.seen.away != 0 && kept.goal == Goal::here && kept.settled()) order(kept, Goal::here);
     }
     if (kept.ordered && kept.settled() && (kept.goal == Goal::away || kept.here())) {
       tell(kept, kept.goal == Goal::away ? "left" : "came", (now - *kept.ordered).ns);
-      if (kept.goal == Goal::away) kept.left = now;
+      if (kept.goal == Goal::away) kept.left = now, kept.failures = 0;
       kept.ordered.reset();
       if (kept.named)
         done_.push_back({kept.id, kept.goal == Goal::away ? MemoryMove::save : MemoryMove::restore});
@@ -174,15 +183,28 @@ void Keeper::look(Time now) {
   }
 }
 
+bool Keeper::stopped(Kept& kept, Time now) {
+  if (kept.asked_about && now - *kept.asked_about < kBetweenStops) return kept.stopped;
+  kept.asked_about = now;
+  return kept.stopped = kept.client->stopped();
+}
+
+// Of what leaves. A checkpoint shows nothing until its end.
+bool Keeper::stalls(Kept& kept, Time now) {
+  if (!kept.leaves()) return false;
+  const bool late =
+      !settings_.whole && now - std::max(kept.advanced, kept.ordered.value_or(now)) >= settings_.patience;
+  return late || stopped(kept, now);
+}
+
 // Whether its state can go to the host as things stand. Of a state that has begun to come, the room for it
 // can.
-bool Keeper::can_leave(const Kept& kept, Time now) {
+bool Keeper::can_leave(Kept& kept, Time now) {
   if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.gives_up() == 0)
     return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
   if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
-  const Standing standing = kept.client->look();
-  return standing.drained();
+  return kept.client->look().drained() && !stopped(kept, now);
 }
 
 // Whether there is no pinned memory for its state, and none to come.
@@ -200,7 +222,7 @@ void Keeper::stays(Kept& kept) {
 
 // What of it will not leave.
 std::uint64_t Keeper::stuck(const Kept& kept) const {
-  return kept.seen.fixed + (kept.seen.no_host ? kept.on_device() : 0);
+  return kept.seen.fixed + (kept.seen.no_host || kept.failures >= kHopeless ? kept.on_device() : 0);
 }
 
 // The largest budget that the client could ever get.
@@ -314,11 +336,11 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
     if (!need.whole || kept.answered == kept.seen.asked) continue;
-    const bool leaving = std::any_of(all_.begin(), all_.end(), [](const auto& k) { return k->leaves(); });
-    const bool pinning = std::any_of(
-        all_.begin(), all_.end(), [](const auto& k) { return k->host > k->seen.host && !k->seen.no_host; });
-    if (leaving || pinning) kept.asks_since = now;
-    if (leaving || pinning || now - *kept.asks_since < settings_.patience) continue;
+    for (const auto& other : all_) {
+      const bool waits = settings_.whole && other->goes_on();
+      kept.asks_since = std::max(*kept.asks_since, waits ? now : other->advanced);
+    }
+    if (now - *kept.asks_since < settings_.patience) continue;
     kept.answered = kept.seen.asked;
     kept.client->refuse(kept.answered);
   }
@@ -334,7 +356,7 @@ void Keeper::make_room(std::uint64_t shortage, Time now) {
     shortage = less(shortage, less(before, kept->hold()));
   }
   for (const auto& kept : all_)
-    if (kept->leaves()) shortage = less(shortage, kept->on_device());
+    if (kept->goes_on()) shortage = less(shortage, kept->on_device());
   while (shortage > 0) {
     Kept* leaves = victim(now);
     if (leaves == nullptr) return;
@@ -383,7 +405,7 @@ void Keeper::answer_others(Time now) {
 
 // Into room that nobody needs comes who waits for longest.
 void Keeper::bring_ahead() {
-  if (std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->leaves(); })) return;
+  if (std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->goes_on(); })) return;
   Kept* next = nullptr;
   for (const auto& kept : all_) {
     if (kept->wanted != 0 || kept->brought || (ordered_ && kept->named)) continue;

@@ -21,7 +21,7 @@ class KeptClient {
  public:
   struct Memory {  // bytes, as MemoryStanding has them
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
-                  host = 0, total = 0, free = 0, held = 0, looks = 0;
+                  host = 0, saved = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
     std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
@@ -30,6 +30,7 @@ class KeptClient {
   virtual void let_in(std::uint32_t allowed) = 0;  // as Port::permit()
   virtual Standing look() = 0;
   virtual Memory memory() const = 0;
+  virtual bool stopped() { return false; }  // by a signal, so that it carries out nothing
   virtual void order(Goal goal, std::uint32_t number) = 0;
   virtual void budget(std::uint64_t bytes) = 0;  // a sequentially consistent store
   virtual void available(std::uint64_t bytes) = 0;
@@ -126,6 +127,12 @@ class Keeper : public MemoryDesk {
     std::uint64_t answered = 0;  // asks
     std::optional<Time> asks_since, fails_until;
     Time closed;
+    Time advanced;          // when more of it had been copied out or pinned
+    unsigned failures = 0;  // of moves, since one to the host succeeded; the latest:
+    Time failed;
+    bool stopped = false;
+    std::optional<Time> asked_about;                          // when `stopped` was looked up
+    bool stalled = false;                                     // it should leave, but does not go on
     std::optional<Time> ordered;                              // a move that is not over
     std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the previous step
     bool deferred = false;                                    // its latest ask was put off
@@ -137,6 +144,7 @@ class Keeper : public MemoryDesk {
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
+    bool goes_on() const { return leaves() && !stalled; }
     // If it was ordered back and has not come yet, since that order.
     std::optional<Time> away_since() const { return goal == Goal::here && seen.away != 0 ? ordered : left; }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
@@ -162,7 +170,9 @@ class Keeper : public MemoryDesk {
   void tell(const Kept& kept, const char* step, std::int64_t value);
   std::uint64_t held_in_all() const;
   std::uint64_t free_room() const;
-  bool can_leave(const Kept& kept, Time now);
+  bool stopped(Kept& kept, Time now);
+  bool stalls(Kept& kept, Time now);
+  bool can_leave(Kept& kept, Time now);
   bool never_leaves(const Kept& kept) const;
   void stays(Kept& kept);
   std::uint64_t away_in_all() const;

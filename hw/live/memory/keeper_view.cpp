@@ -43,7 +43,7 @@ bool Keeper::arrives(const KeptClient& client) const {
   const Kept* kept = find(client);
   if (kept == nullptr || kept->wanted == 0 || kept->goal != Goal::here) return false;
   const bool leaves =
-      std::any_of(all_.begin(), all_.end(), [](const auto& other) { return other->leaves(); });
+      std::any_of(all_.begin(), all_.end(), [](const auto& other) { return other->goes_on(); });
   if (kept->in) return leaves && kept->seen.asked > kept->answered;
   return leaves || kept->hold() >= kept->seen.footprint();
 }

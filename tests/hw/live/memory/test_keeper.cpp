@@ -1,51 +1,14 @@
 // The daemon's side of clients' memory, with clients that do what a test says.
 #include "hw/live/memory/keeper.hpp"
 #include "tests/catch.hpp"
+#include "tests/hw/live/memory/kept_fake.hpp"
 
 namespace gangway::live {
 namespace {
 
-constexpr std::uint64_t kKeptMiB = 1 << 20;
-
-struct KeptFake : KeptClient {
-  void let_in(std::uint32_t allowed) override { let = allowed; }
-  Standing look() override { return standing; }
-  Memory memory() const override { return seen; }
-  void order(Goal g, std::uint32_t n) override { goal = g, number = n; }
-  void budget(std::uint64_t bytes) override { budgeted = bytes; }
-  void available(std::uint64_t) override {}
-  void host(std::uint64_t bytes) override { seen.host = bytes; }
-  void refuse(std::uint64_t) override { refused = true; }
-  void not_yet(std::uint64_t) override {}
-
-  // It holds so many bytes, and sees so many free ones.
-  void holds(std::uint64_t bytes) { seen.claimed = seen.movable = bytes; }
-  void looks(std::uint64_t free, std::uint64_t total) {
-    seen.free = free;
-    seen.total = total;
-    seen.held = seen.claimed;
-    ++seen.looks;
-  }
-  void carries_out() {
-    seen.away = goal == Goal::away ? seen.movable : 0;
-    seen.claimed = seen.movable - seen.away;
-    seen.done = number;
-  }
-
-  Memory seen;
-  Standing standing;
-  std::uint32_t let = 0, number = 0;
-  std::uint64_t budgeted = 0;
-  Goal goal = Goal::here;
-  bool refused = false;
-};
-
-MemorySettings managed() {
-  MemorySettings settings;
-  settings.managed = true;
-  settings.spare = 0;
-  return settings;
-}
+using testing::KeptFake;
+using testing::kKeptMiB;
+using testing::managed;
 
 // Of whole processes.
 MemorySettings whole(std::uint64_t capacity) {

@@ -1,0 +1,51 @@
+// A client of the keeper that does what a test says.
+#pragma once
+
+#include "hw/live/memory/keeper.hpp"
+
+namespace gangway::live::testing {
+
+inline constexpr std::uint64_t kKeptMiB = 1 << 20;
+
+struct KeptFake : KeptClient {
+  void let_in(std::uint32_t allowed) override { let = allowed; }
+  Standing look() override { return standing; }
+  Memory memory() const override { return seen; }
+  void order(Goal g, std::uint32_t n) override { goal = g, number = n; }
+  void budget(std::uint64_t bytes) override { budgeted = bytes; }
+  void available(std::uint64_t) override {}
+  void host(std::uint64_t bytes) override { seen.host = bytes; }
+  void refuse(std::uint64_t) override { refused = true; }
+  void not_yet(std::uint64_t) override {}
+  bool stopped() override { return is_stopped; }
+
+  // It holds so many bytes, and sees so many free ones.
+  void holds(std::uint64_t bytes) { seen.claimed = seen.movable = bytes; }
+  void looks(std::uint64_t free, std::uint64_t total) {
+    seen.free = free;
+    seen.total = total;
+    seen.held = seen.claimed;
+    ++seen.looks;
+  }
+  void carries_out() {
+    seen.away = goal == Goal::away ? seen.movable : 0;
+    seen.claimed = seen.movable - seen.away;
+    seen.done = number;
+  }
+
+  Memory seen;
+  Standing standing;
+  std::uint32_t let = 0, number = 0;
+  std::uint64_t budgeted = 0;
+  Goal goal = Goal::here;
+  bool refused = false, is_stopped = false;
+};
+
+inline MemorySettings managed() {
+  MemorySettings settings;
+  settings.managed = true;
+  settings.spare = 0;
+  return settings;
+}
+
+}  // namespace gangway::live::testing
