@@ -172,6 +172,13 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "frees-elsewhere", "0", "1", "1")], answers)
         daemon.end()
 
+    def test_memory_in_the_order_of_another_context_s_stream(self):
+        answers = "".join(f"{context} context: 0 0 0, 0\n" for context in ("own", "another", "no"))
+        self.assertEqual(native("ordered-elsewhere", "0", "1", "1"), (0, answers))
+        daemon = self.daemon("rr")
+        self.all_end_well(daemon, [self.start(daemon, "ordered-elsewhere", "0", "1", "1")], answers)
+        daemon.end()
+
     def test_memory_that_outlives_the_latest_context(self):
         for when in ("before it leaves", "while it is away"):
             with self.subTest(when=when):

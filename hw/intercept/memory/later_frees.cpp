@@ -52,7 +52,16 @@ bool free_now(live::ManagedMemory& memory, const live::ManagedMemory::Allocation
   return true;
 }
 
+// An event is recorded in its own context only, which a stream may not share with the caller.
 bool LaterFrees::record(const live::StreamName& stream, Event& event) {
+  if (record_here(stream, event)) return true;
+  const std::uint64_t context = driver.context(stream);
+  if (context == 0 || context == driver.current_context()) return false;
+  const RealDriver::InContext in(context);
+  return in.failed() == CUDA_SUCCESS && record_here(stream, event);
+}
+
+bool LaterFrees::record_here(const live::StreamName& stream, Event& event) {
   event.context = driver.current_context();
   std::vector<CUevent>& spare = spare_[event.context];
   if (!spare.empty()) {

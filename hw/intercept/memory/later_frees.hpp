@@ -52,6 +52,7 @@ class LaterFrees {
     std::multimap<std::pair<std::uint64_t, std::uint64_t>, Queue::iterator> by_size;  // pool, size class
   };
   bool record(const live::StreamName& stream, Event& event);
+  bool record_here(const live::StreamName& stream, Event& event);
   void remove(OfStream& of, Queue::iterator which);
   void free(live::ManagedMemory& memory, OfStream& of, Queue::iterator which);
 

@@ -1,5 +1,6 @@
 // Allocations in a stream's order, and pools.
 #include <algorithm>
+#include <optional>
 
 #include "hw/intercept/lost_context.hpp"
 #include "hw/intercept/memory/allocating.hpp"
@@ -42,6 +43,9 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
   };
   ManagedMemory* memory = managed_memory(true);
   if (memory == nullptr || address == nullptr || size == 0 || captured(stream, thread)) return driver_does();
+  // A stream brings its context along.
+  std::optional<RealDriver::InContext> in;
+  if (driver.current_context() == 0) in.emplace(driver.context(name_of(stream, thread)));
   ManagedMemory::Owner owner;
   if (const CUresult failed = owner_here(owner)) return failed;
   if (const CUresult failed = lost_here()) return failed;

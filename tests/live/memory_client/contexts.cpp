@@ -80,6 +80,32 @@ int frees_elsewhere(Program& program, const Arguments&) {
 }
 const Mode frees_elsewhere_mode("frees-elsewhere", frees_elsewhere);
 
+// Memory in the order of a stream of another context, and without a current one.
+int ordered_elsewhere(Program&, const Arguments&) {
+  CUcontext own = nullptr;
+  CUstream stream = nullptr;
+  NEED(cuCtxGetCurrent(&own));
+  NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  const CUcontext other = another_context();
+  for (const CUcontext current : {own, other, CUcontext{}}) {
+    CUdeviceptr at = 0;
+    NEED(cuCtxSetCurrent(current));
+    CUcontext below = nullptr;
+    while (current == nullptr && cuCtxGetCurrent(&below) == CUDA_SUCCESS && below != nullptr)
+      NEED(cuCtxPopCurrent(&below));
+    const CUresult allocated = cuMemAllocAsync(&at, 3 * kMiB, stream);
+    const CUresult set = cuMemsetD32Async(at, 1, 3 * kMiB / 4, stream);
+    const CUresult freed = cuMemFreeAsync(at, stream);
+    std::printf("%s context: %d %d %d, %d\n",
+                current == own       ? "own"
+                : current == nullptr ? "no"
+                                     : "another",
+                allocated, set, freed, cuStreamSynchronize(stream));
+  }
+  return 0;
+}
+const Mode ordered_elsewhere_mode("ordered-elsewhere", ordered_elsewhere);
+
 // A state that belongs to no context; another context, the latest to get memory, ends before the state leaves
 // (0) or while it is away (1).
 int outlives(Program&, const Arguments& given) {
