@@ -179,6 +179,16 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "ordered-elsewhere", "0", "1", "1")], answers)
         daemon.end()
 
+    def as_natively(self, mode, answers, **more):
+        self.assertEqual(native(mode, "0", "1", "1", STANDIN_MEMORY=str(160 * MIB)), (0, answers))
+        daemon = self.daemon("rr")
+        self.all_end_well(daemon, [self.start(daemon, mode, "0", "1", "1", **more)], answers)
+        daemon.end()
+
+    def test_allocations_are_nothing_that_the_program_has_mapped(self):
+        self.as_natively("maps-allocations", "retain 1, access 1, unmap 1, free 0\n" * 2
+                         + f"1 descriptions 0\n200 descriptions 1\n{1 << 40} descriptions 1\n")
+
     def test_memory_that_outlives_the_latest_context(self):
         for when in ("before it leaves", "while it is away"):
             with self.subTest(when=when):

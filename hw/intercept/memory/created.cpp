@@ -18,6 +18,12 @@ bool can_move(const CUmemAllocationProp* properties) {
          properties->location.type == CU_MEM_LOCATION_TYPE_DEVICE && properties->allocFlags.usage == 0;
 }
 
+// To the driver, allocations are mapped; to the program they are not.
+bool is_allocations(CUdeviceptr address) {
+  ManagedMemory* memory = managed_memory();
+  return memory != nullptr && memory->reserved(address);
+}
+
 // Handles of counted memory: it is there as long as a handle or a mapping is, whatever becomes of contexts.
 class CreatedBook {
  public:
@@ -136,6 +142,7 @@ CUresult Serves<i_cuMemRelease>::call(CUmemGenericAllocationHandle handle) {
 
 CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::size_t offset,
                                   CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  if (is_allocations(address)) return CUDA_ERROR_INVALID_VALUE;
   ManagedMemory* memory = managed_memory();
   const auto ours =
       memory != nullptr && flags == 0 ? memory->map(address, size, offset, handle) : std::nullopt;
@@ -146,6 +153,7 @@ CUresult Serves<i_cuMemMap>::call(CUdeviceptr address, std::size_t size, std::si
 }
 
 CUresult Serves<i_cuMemUnmap>::call(CUdeviceptr address, std::size_t size) {
+  if (is_allocations(address)) return CUDA_ERROR_INVALID_VALUE;
   ManagedMemory* memory = managed_memory();
   const auto ours = memory != nullptr ? memory->unmap(address, size) : std::nullopt;
   if (ours) return static_cast<CUresult>(*ours);
@@ -156,13 +164,18 @@ CUresult Serves<i_cuMemUnmap>::call(CUdeviceptr address, std::size_t size) {
 
 CUresult Serves<i_cuMemSetAccess>::call(CUdeviceptr address, std::size_t size, const CUmemAccessDesc* given,
                                         std::size_t count) {
+  if (is_allocations(address)) return CUDA_ERROR_INVALID_VALUE;
   ManagedMemory* memory = managed_memory();
-  std::vector<live::MemoryDriver::Access> access;
-  for (std::size_t i = 0; memory != nullptr && given != nullptr && i < count; ++i)
-    if (given[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE)
-      access.push_back({given[i].location.id, static_cast<std::uint32_t>(given[i].flags)});
+  if (memory == nullptr || given == nullptr || count == 0)
+    return natively<i_cuMemSetAccess>(address, size, given, count);
+  // Where memory moves there is one device. What others may use too stays; how many of these there can be the
+  // driver knows, which reads them.
+  if (count > 1 || given->location.type != CU_MEM_LOCATION_TYPE_DEVICE) {
+    if (memory->is_mapped(address)) memory->fix_mapped(address, size);
+    return natively<i_cuMemSetAccess>(address, size, given, count);
+  }
   const auto ours =
-      !access.empty() && access.size() == count ? memory->allow(address, size, access) : std::nullopt;
+      memory->allow(address, size, {{given->location.id, static_cast<std::uint32_t>(given->flags)}});
   return ours ? static_cast<CUresult>(*ours) : natively<i_cuMemSetAccess>(address, size, given, count);
 }
 
@@ -174,6 +187,7 @@ CUresult Serves<i_cuMemGetAccess>::call(unsigned long long* flags, const CUmemLo
 }
 
 CUresult Serves<i_cuMemRetainAllocationHandle>::call(CUmemGenericAllocationHandle* handle, void* address) {
+  if (is_allocations(reinterpret_cast<CUdeviceptr>(address))) return CUDA_ERROR_INVALID_VALUE;
   ManagedMemory* memory = managed_memory();
   const auto ours = memory != nullptr && handle != nullptr
                         ? memory->retain(reinterpret_cast<std::uint64_t>(address))

@@ -240,7 +240,14 @@ bool ManagedMemory::reserve(Store& store, std::uint64_t size) {
   std::uint64_t address = 0;
   if (driver_.reserve(kAddresses, address) != MemoryDriver::kSuccess) return false;
   store.heap.add({address, address + kAddresses});
+  reserved_.push_back({address, address + kAddresses});
   return true;
+}
+
+bool ManagedMemory::reserved(std::uint64_t address) {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(reserved_.begin(), reserved_.end(),
+                     [&](const Heap::Span& span) { return address >= span.begin && address < span.end; });
 }
 
 bool ManagedMemory::device_has(std::uint64_t bytes) {

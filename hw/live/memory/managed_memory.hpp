@@ -72,6 +72,7 @@ class ManagedMemory {
   // kSuccess; kNoMemory if the daemon or the device has none; or another error of the driver.
   int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
   std::optional<Allocation> find(std::uint64_t address);  // that contains the address
+  bool reserved(std::uint64_t address);  // whether allocations can be there: the program cannot map anything
   // Nothing on the device may still use it. Pieces of memory that it leaves empty go, while more than `keep`
   // bytes are idle. False: no allocation begins there.
   bool free(std::uint64_t address, std::uint64_t keep = 0);
@@ -189,6 +190,7 @@ class ManagedMemory {
   std::list<Chunk> chunks_;
   std::map<std::pair<std::int32_t, Kind>, std::unique_ptr<Store>> stores_;
   std::map<std::uint64_t, Taken> taken_;
+  std::vector<Heap::Span> reserved_;         // addresses for allocations
   std::map<std::uint64_t, Chunk*> handles_;  // the program's
   std::map<std::uint64_t, Chunk*> mapped_;   // likewise, by address of the mapping
   std::uint64_t last_handle_ = kHandleMark;

@@ -262,7 +262,7 @@ CUresult cuMemUnmap(CUdeviceptr ptr, size_t size) {
 
 CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc* desc, size_t count) {
   const Lock lock = lock_driver();
-  require(desc != nullptr && count > 0);
+  require(desc != nullptr && count > 0 && count <= static_cast<std::size_t>(device_count()));
   for (std::size_t i = 0; i < count; ++i) {
     require(desc[i].location.type == CU_MEM_LOCATION_TYPE_DEVICE);
     device(desc[i].location.id);

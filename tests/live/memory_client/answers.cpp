@@ -1,0 +1,50 @@
+// What the driver answers to calls about memory: with managed memory the same as natively.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/live/memory_client/modes.hpp"
+
+namespace gangway::memory_client {
+namespace {
+
+CUmemAccessDesc access_of_device() {
+  CUmemAccessDesc access{};
+  access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return access;
+}
+
+// Allocations are not what the program maps itself.
+int maps_allocations(Program&, const Arguments&) {
+  CUdeviceptr at = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  const CUmemAccessDesc access = access_of_device();
+  for (const std::size_t size : {kMiB / 4, 4 * kMiB}) {
+    NEED(cuMemAlloc(&at, size));
+    std::printf("retain %d, ", cuMemRetainAllocationHandle(&handle, reinterpret_cast<void*>(at)));
+    std::printf("access %d, ", cuMemSetAccess(at, size, &access, 1));
+    std::printf("unmap %d, ", cuMemUnmap(at, size));
+    std::printf("free %d\n", cuMemFree(at));
+  }
+  // A description at the end of all that can be read.
+  const std::size_t page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* pages =
+      static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  if (pages == MAP_FAILED || mprotect(pages + page, page, PROT_NONE) != 0) return 2;
+  auto* last = reinterpret_cast<CUmemAccessDesc*>(pages + page - sizeof access);
+  *last = access;
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  NEED(cuMemAddressReserve(&at, 4 * kMiB, 0, 0, 0));
+  NEED(cuMemCreate(&handle, 4 * kMiB, &properties, 0));
+  NEED(cuMemMap(at, 4 * kMiB, 0, handle, 0));
+  for (const std::size_t count : {std::size_t{1}, std::size_t{200}, std::size_t{1} << 40})
+    std::printf("%zu descriptions %d\n", count, cuMemSetAccess(at, 4 * kMiB, last, count));
+  NEED(cuMemsetD8(at, 1, 4 * kMiB));
+  return 0;
+}
+const Mode maps_allocations_mode("maps-allocations", maps_allocations);
+
+}  // namespace
+}  // namespace gangway::memory_client
