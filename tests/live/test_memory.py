@@ -189,6 +189,9 @@ class Memory(MemoryPrograms):
         self.as_natively("maps-allocations", "retain 1, access 1, unmap 1, free 0\n" * 2
                          + f"1 descriptions 0\n200 descriptions 1\n{1 << 40} descriptions 1\n")
 
+    def test_attributes_of_allocations(self):
+        self.as_natively("attributes", "before 0, set 0, after 1, other 0\nnumbers differ: 1 1\nanew 0, 1\n")
+
     def test_memory_that_outlives_the_latest_context(self):
         for when in ("before it leaves", "while it is away"):
             with self.subTest(when=when):

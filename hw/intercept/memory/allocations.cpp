@@ -154,6 +154,10 @@ CUresult tell_attribute(ManagedMemory& memory, void* data, CUpointer_attribute a
     case CU_POINTER_ATTRIBUTE_IS_MANAGED:
     case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
       return tell<unsigned>(data, 0);
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      return tell<unsigned>(data, found.sync_memops ? 1 : 0);
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      return tell<std::uint64_t>(data, found.number);
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       return tell<int>(data, found.device);
     case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
@@ -222,9 +226,14 @@ CUresult Serves<i_cuPointerGetAttributes>::call(unsigned count, CUpointer_attrib
 CUresult Serves<i_cuPointerSetAttribute>::call(const void* value, CUpointer_attribute attribute,
                                                CUdeviceptr address) {
   ManagedMemory* memory = managed_memory();
-  const auto lock = memory != nullptr && (memory->find(address) || memory->is_mapped(address))
-                        ? memory->here()
-                        : live::ManagedMemory::Held();
+  const bool found = memory != nullptr && memory->find(address);
+  // The driver refuses this for memory that is mapped, as ours is.
+  if (found && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS && value != nullptr) {
+    memory->set_sync_memops(address, *static_cast<const unsigned*>(value) != 0);
+    return CUDA_SUCCESS;
+  }
+  const auto lock = found || (memory != nullptr && memory->is_mapped(address)) ? memory->here()
+                                                                               : live::ManagedMemory::Held();
   return natively<i_cuPointerSetAttribute>(value, attribute, address);
 }
 

@@ -298,7 +298,8 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     if (kind == Kind::declared) not_as_on_host(store, plan->taken);
     address = plan->taken.begin;
     contexts_.used(owner.context != 0 ? owner.context : owner.current);
-    taken_[address] = {{address, size, owner.context, owner.pool, owner.device}, plan->taken, &store};
+    taken_[address] = {
+        {address, size, owner.context, owner.pool, owner.device, ++last_number_}, plan->taken, &store};
     return MemoryDriver::kSuccess;
   }
 }
@@ -310,6 +311,12 @@ std::optional<ManagedMemory::Allocation> ManagedMemory::find(std::uint64_t addre
   const Allocation& facts = std::prev(after)->second.facts;
   if (address - facts.address >= facts.size) return std::nullopt;
   return facts;
+}
+
+void ManagedMemory::set_sync_memops(std::uint64_t address, bool set) {
+  const std::lock_guard lock(mutex_);
+  const auto after = taken_.upper_bound(address);
+  if (after != taken_.begin()) std::prev(after)->second.facts.sync_memops = set;
 }
 
 void ManagedMemory::release_taken(const Taken& taken, std::uint64_t keep) {
@@ -341,6 +348,8 @@ bool ManagedMemory::reuse(std::uint64_t address, std::uint64_t size, const Owner
   if (found == taken_.end() || size_class(found->second.facts.size) != size_class(size)) return false;
   Taken& taken = found->second;
   taken.facts.size = size;
+  taken.facts.number = ++last_number_;
+  taken.facts.sync_memops = false;
   contexts_.used(owner.current);
   if (kind_of(size) == Kind::declared) not_as_on_host(*taken.store, taken.span);
   return true;

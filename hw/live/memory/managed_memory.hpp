@@ -61,6 +61,8 @@ class ManagedMemory {
     std::uint64_t address = 0, size = 0;  // as requested
     std::uint64_t context = 0, pool = 0;
     std::int32_t device = 0;
+    std::uint64_t number = 0;  // no other allocation of the process has it
+    bool sync_memops = false;  // as the program has set it
   };
   // The user says that no kernel writes to allocations of these sizes. With `check` they are compared with
   // the host's copy whenever they would not be copied. Call it before anything else.
@@ -73,6 +75,7 @@ class ManagedMemory {
   int allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address);
   std::optional<Allocation> find(std::uint64_t address);  // that contains the address
   bool reserved(std::uint64_t address);  // whether allocations can be there: the program cannot map anything
+  void set_sync_memops(std::uint64_t address, bool set);  // of the allocation that contains the address
   // Nothing on the device may still use it. Pieces of memory that it leaves empty go, while more than `keep`
   // bytes are idle. False: no allocation begins there.
   bool free(std::uint64_t address, std::uint64_t keep = 0);
@@ -193,7 +196,8 @@ class ManagedMemory {
   std::vector<Heap::Span> reserved_;         // addresses for allocations
   std::map<std::uint64_t, Chunk*> handles_;  // the program's
   std::map<std::uint64_t, Chunk*> mapped_;   // likewise, by address of the mapping
-  std::uint64_t last_handle_ = kHandleMark;
+  // The driver's numbers of its own allocations count from 1.
+  std::uint64_t last_handle_ = kHandleMark, last_number_ = std::uint64_t{1} << 40;
   LiveContexts contexts_;
 };
 

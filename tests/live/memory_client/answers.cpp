@@ -46,5 +46,34 @@ int maps_allocations(Program&, const Arguments&) {
 }
 const Mode maps_allocations_mode("maps-allocations", maps_allocations);
 
+unsigned sync_memops(CUdeviceptr at) {
+  unsigned value = 7;
+  NEED(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, at));
+  return value;
+}
+
+unsigned long long number_of(CUdeviceptr at) {
+  unsigned long long value = 0;
+  NEED(cuPointerGetAttribute(&value, CU_POINTER_ATTRIBUTE_BUFFER_ID, at));
+  return value;
+}
+
+int attributes(Program&, const Arguments&) {
+  CUdeviceptr first = 0, second = 0;
+  NEED(cuMemAlloc(&first, 1000));
+  NEED(cuMemAlloc(&second, 1000));
+  const unsigned one = 1;
+  std::printf("before %u, ", sync_memops(first));
+  std::printf("set %d, ", cuPointerSetAttribute(&one, CU_POINTER_ATTRIBUTE_SYNC_MEMOPS, first + 4));
+  std::printf("after %u, other %u\n", sync_memops(first + 8), sync_memops(second));
+  const unsigned long long before = number_of(first);
+  std::printf("numbers differ: %d %d\n", before != number_of(second), before == number_of(first + 999));
+  NEED(cuMemFree(first));
+  NEED(cuMemAlloc(&first, 1000));
+  std::printf("anew %u, %d\n", sync_memops(first), before != number_of(first));
+  return 0;
+}
+const Mode attributes_mode("attributes", attributes);
+
 }  // namespace
 }  // namespace gangway::memory_client

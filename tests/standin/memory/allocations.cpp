@@ -163,12 +163,27 @@ CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdevi
     case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
       *static_cast<int*>(data) = context->device->ordinal;
       break;
+    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+      *static_cast<unsigned*>(data) = range.sync_memops ? 1 : 0;
+      break;
+    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
+      *static_cast<std::uint64_t*>(data) = range.number;
+      break;
     case CU_POINTER_ATTRIBUTE_MAPPED:
       *static_cast<unsigned*>(data) = 1;
       break;
     default:
       return CUDA_ERROR_NOT_SUPPORTED;
   }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuPointerSetAttribute(const void* value, CUpointer_attribute attribute, CUdeviceptr ptr) {
+  const Lock lock = lock_driver();
+  current();
+  require(value != nullptr && attribute == CU_POINTER_ATTRIBUTE_SYNC_MEMOPS);
+  require(Arena::get().range_of(ptr).size != 0);
+  Arena::get().set_sync_memops(ptr, *static_cast<const unsigned*>(value) != 0);
   return CUDA_SUCCESS;
 }
 

@@ -66,7 +66,7 @@ CUdeviceptr Arena::take(std::size_t bytes, int device, const Context* owner) {
     ledger_take(physical_of(device), size);
     free_.erase(at);
     if (room > size) free_.emplace(address + size, room - size);
-    taken_[address] = {bytes, size, device, owner};
+    taken_[address] = {bytes, size, device, owner, ++last_number_};
     return address;
   }
   fail(CUDA_ERROR_OUT_OF_MEMORY);
@@ -113,8 +113,13 @@ Arena::Range Arena::range_of(CUdeviceptr address) const {
   auto after = taken_.upper_bound(address);
   if (after == taken_.begin()) return {};
   const auto& [start, taken] = *std::prev(after);
-  return address - start < taken.asked ? Range{start, taken.asked, taken.device, taken.owner}
-                                       : Range{};
+  if (address - start >= taken.asked) return {};
+  return {start, taken.asked, taken.device, taken.owner, taken.number, taken.sync_memops};
+}
+
+void Arena::set_sync_memops(CUdeviceptr address, bool set) {
+  require(!VirtualMemory::holds(address), CUDA_ERROR_NOT_SUPPORTED);
+  taken_.find(range_of(address).start)->second.sync_memops = set;
 }
 
 }  // namespace gangway::standin

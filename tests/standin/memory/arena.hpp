@@ -30,9 +30,12 @@ class Arena {
     std::size_t size = 0;  // 0: the address is in no allocation
     int device = 0;
     const Context* owner = nullptr;  // null: no context's
+    std::uint64_t number = 0;        // of the allocation
+    bool sync_memops = false;
   };
   Range range_of(CUdeviceptr) const;
-  std::vector<Range> taken() const;  // as rounded up
+  void set_sync_memops(CUdeviceptr, bool set);  // NOT_SUPPORTED: of mapped memory
+  std::vector<Range> taken() const;             // as rounded up
 
  private:
   Arena();
@@ -44,8 +47,11 @@ class Arena {
     std::size_t asked = 0, size = 0;  // as asked for, as rounded up
     int device = 0;
     const Context* owner = nullptr;
+    std::uint64_t number = 0;
+    bool sync_memops = false;
   };
   std::map<CUdeviceptr, Taken> taken_;
+  std::uint64_t last_number_ = 0;
 };
 
 }  // namespace gangway::standin

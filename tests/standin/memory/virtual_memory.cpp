@@ -196,7 +196,8 @@ Arena::Range VirtualMemory::range_of(CUdeviceptr address) const {
   const auto found = mapping(address);
   return found == mappings_.end()
              ? Arena::Range{}
-             : Arena::Range{found->first, found->second.size, found->second.physical->properties.location.id};
+             : Arena::Range{found->first, found->second.size, found->second.physical->properties.location.id,
+                            nullptr, found->second.physical->number};
 }
 
 std::vector<std::shared_ptr<Physical>> VirtualMemory::all() const {
