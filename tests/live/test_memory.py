@@ -192,6 +192,15 @@ class Memory(MemoryPrograms):
     def test_attributes_of_allocations(self):
         self.as_natively("attributes", "before 0, set 0, after 1, other 0\nnumbers differ: 1 1\nanew 0, 1\n")
 
+    def test_pools_of_all_kinds(self):
+        answers = "none 1\n" + "".join(f"{kind} 0\n{kind} {2 if kind == 'limited' else 0}\n" for kind in ("plain", "limited", "managed", "host"))
+        with tempfile.TemporaryDirectory() as folder:
+            self.as_natively("pools", answers, STANDIN_LOG=folder + "/calls")
+            with open(folder + "/calls") as log:
+                calls = log.read()
+        # None, and two of each kind that does not move.
+        self.assertEqual(calls.count("cuMemAllocFromPoolAsync("), 5)
+
     def test_memory_that_outlives_the_latest_context(self):
         for when in ("before it leaves", "while it is away"):
             with self.subTest(when=when):

@@ -33,6 +33,13 @@ bool captured(CUstream stream, bool thread) {
   return memory_gate().captures() && driver.capturing(name_of(stream, thread));
 }
 
+// What has been freed in a stream's order counts as free.
+bool room_in(ManagedMemory& memory, CUmemoryPool pool, std::size_t size) {
+  if (pools().has_room(pool, size)) return true;
+  later_frees().look(memory, true);
+  return pools().has_room(pool, size);
+}
+
 template <Index I, typename... More>
 CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool pool, CUstream stream,
                            bool thread, More... more) {
@@ -49,7 +56,7 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
   ManagedMemory::Owner owner;
   if (const CUresult failed = owner_here(owner)) return failed;
   if (const CUresult failed = lost_here()) return failed;
-  if (pool == nullptr) {
+  if constexpr (sizeof...(More) == 0) {  // the device's pool in use
     static const auto of_device =
         reinterpret_cast<decltype(&cuDeviceGetMemPool)>(real_function("cuDeviceGetMemPool"));
     if (of_device(&pool, owner.device) != CUDA_SUCCESS) return driver_does();
@@ -62,6 +69,8 @@ CUresult allocate_in_order(CUdeviceptr* address, std::size_t size, CUmemoryPool 
   if (freed && memory->reuse(freed->address, size, owner)) {
     *address = freed->address;
     pools().given_back(pool, freed->size);
+  } else if (!room_in(*memory, pool, size)) {
+    return CUDA_ERROR_OUT_OF_MEMORY;
   } else if (const CUresult failed = allocate(*memory, address, size, owner)) {
     return failed;
   }
@@ -111,13 +120,11 @@ CUresult Serves<i_cuMemFreeAsync_ptsz>::call(CUdeviceptr address, CUstream strea
   return free_in_order<i_cuMemFreeAsync_ptsz>(address, stream, true);
 }
 
-// --- Pools of the program's own: those that other processes may use stay the driver's
+// --- Pools of the program's own
 
 CUresult Serves<i_cuMemPoolCreate>::call(CUmemoryPool* pool, const CUmemPoolProps* properties) {
   const CUresult result = natively<i_cuMemPoolCreate>(pool, properties);
-  if (result == CUDA_SUCCESS && manages_memory())
-    pools().created(*pool, properties->handleTypes != CU_MEM_HANDLE_TYPE_NONE ||
-                               properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE);
+  if (result == CUDA_SUCCESS && manages_memory()) pools().created(*pool, *properties);
   return result;
 }
 

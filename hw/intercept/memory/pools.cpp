@@ -20,16 +20,50 @@ void Pools::Count::add(std::uint64_t bytes) {
   most = std::max(most, now);
 }
 
+namespace {
+
+// Of the device: where memory moves there is one.
+CUmemoryPool default_pool() {
+  static const auto of_device =
+      reinterpret_cast<decltype(&cuDeviceGetDefaultMemPool)>(real_function("cuDeviceGetDefaultMemPool"));
+  static const CUmemoryPool found = [] {
+    CUmemoryPool pool = nullptr;
+    return of_device != nullptr && of_device(&pool, 0) == CUDA_SUCCESS ? pool : nullptr;
+  }();
+  return found;
+}
+
+}  // namespace
+
 // The driver may give a destroyed pool's handle out again.
-void Pools::created(CUmemoryPool pool, bool shared) {
+void Pools::created(CUmemoryPool pool, const CUmemPoolProps& properties) {
   const std::lock_guard lock(mutex_);
-  pools_[pool] = {shared, 0, {}, {}};
+  pools_.erase(pool);
+  if (properties.allocType == CU_MEM_ALLOCATION_TYPE_PINNED &&
+      properties.location.type == CU_MEM_LOCATION_TYPE_DEVICE &&
+      properties.handleTypes == CU_MEM_HANDLE_TYPE_NONE)
+    pools_[pool].limit = properties.maxSize;
+}
+
+Pools::Pool* Pools::movable_one(CUmemoryPool pool) {
+  const auto known = pools_.find(pool);
+  if (known != pools_.end()) return &known->second;
+  return pool != nullptr && pool == default_pool() ? &pools_[pool] : nullptr;
 }
 
 bool Pools::movable(CUmemoryPool pool) {
   const std::lock_guard lock(mutex_);
-  const auto known = pools_.find(pool);
-  return known == pools_.end() || !known->second.shared;
+  return movable_one(pool) != nullptr;
+}
+
+// The driver takes whole pages.
+bool Pools::has_room(CUmemoryPool pool, std::uint64_t size) {
+  constexpr std::uint64_t kPage = 2 << 20;
+  const std::lock_guard lock(mutex_);
+  const Pool* of = movable_one(pool);
+  if (of == nullptr || of->limit == 0) return true;
+  const std::uint64_t limit = (of->limit + kPage - 1) / kPage * kPage;
+  return of->held.now <= limit && counted(size) <= limit - of->held.now;
 }
 
 void Pools::destroyed(CUmemoryPool pool) {
@@ -39,7 +73,7 @@ void Pools::destroyed(CUmemoryPool pool) {
 
 void Pools::keep(CUmemoryPool pool, std::uint64_t bytes) {
   const std::lock_guard lock(mutex_);
-  pools_[pool].keeps = bytes;
+  if (Pool* of = movable_one(pool)) of->keeps = bytes;
 }
 
 bool Pools::keeps(CUmemoryPool pool) {
@@ -69,9 +103,10 @@ std::uint64_t Pools::idle_kept_by_others(CUmemoryPool pool) {
 
 void Pools::took(CUmemoryPool pool, std::uint64_t size) {
   const std::lock_guard lock(mutex_);
-  Pool& of = pools_[pool];
-  of.used.add(counted(size));
-  of.held.add(counted(size));
+  Pool* of = movable_one(pool);
+  if (of == nullptr) return;
+  of->used.add(counted(size));
+  of->held.add(counted(size));
 }
 
 void Pools::used_no_more(CUmemoryPool pool, std::uint64_t size) { takes_off(&Pool::used, pool, size); }
@@ -90,7 +125,7 @@ std::optional<std::uint64_t> Pools::beside_drivers(CUmemoryPool pool, CUmemPool_
                                                    std::uint64_t idle) {
   const std::lock_guard lock(mutex_);
   const auto known = pools_.find(pool);
-  if (known == pools_.end() || known->second.shared) return std::nullopt;
+  if (known == pools_.end()) return std::nullopt;
   const Pool& of = known->second;
   const std::uint64_t held = of.held.now + std::min(idle, of.idle_kept());
   switch (attribute) {
@@ -109,9 +144,10 @@ std::optional<std::uint64_t> Pools::beside_drivers(CUmemoryPool pool, CUmemPool_
 
 void Pools::reset(CUmemoryPool pool, CUmemPool_attribute attribute) {
   const std::lock_guard lock(mutex_);
-  Pool& of = pools_[pool];
-  if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) of.used.most = of.used.now;
-  if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) of.held.most = of.held.now;
+  Pool* of = movable_one(pool);
+  if (of == nullptr) return;
+  if (attribute == CU_MEMPOOL_ATTR_USED_MEM_HIGH) of->used.most = of->used.now;
+  if (attribute == CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH) of->held.most = of->held.now;
 }
 
 }  // namespace gangway::intercept

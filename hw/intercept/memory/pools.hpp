@@ -10,12 +10,13 @@
 
 namespace gangway::intercept {
 
-// All sizes are in bytes. A pool that nothing is known of is the driver's own: movable, and keeps nothing.
+// All sizes are in bytes. Movable are the device's default pool, and pools of the program's own whose memory
+// is the device's and nobody else's. Memory of all others, such as imported ones, is the driver's.
 class Pools {
  public:
-  // Other processes may use a shared pool: its memory stays the driver's.
-  void created(CUmemoryPool pool, bool shared);
+  void created(CUmemoryPool pool, const CUmemPoolProps& properties);
   bool movable(CUmemoryPool pool);
+  bool has_room(CUmemoryPool pool, std::uint64_t size);  // within the most that it may have
   void destroyed(CUmemoryPool pool);
 
   // The release threshold: so much of the pool's memory, used or not, is kept.
@@ -43,15 +44,16 @@ class Pools {
     void add(std::uint64_t bytes);
   };
   struct Pool {
-    bool shared = false;
+    std::uint64_t limit = 0;  // 0: none
     std::uint64_t keeps = 0;
     Count used, held;
     std::uint64_t idle_kept(std::uint64_t most = UINT64_MAX) const;
   };
+  Pool* movable_one(CUmemoryPool pool);  // null: it is the driver's
   void takes_off(Count Pool::*count, CUmemoryPool pool, std::uint64_t size);
 
   std::mutex mutex_;
-  std::map<CUmemoryPool, Pool> pools_;
+  std::map<CUmemoryPool, Pool> pools_;  // movable ones
 };
 
 Pools& pools();

@@ -75,5 +75,39 @@ int attributes(Program&, const Arguments&) {
 }
 const Mode attributes_mode("attributes", attributes);
 
+// Allocations from pools of several kinds, of 1 and 128 MiB each.
+int pools_of_all_kinds(Program&, const Arguments&) {
+  CUstream stream = nullptr;
+  CUdeviceptr at = 0;
+  NEED(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  std::printf("none %d\n", cuMemAllocFromPoolAsync(&at, kMiB, nullptr, stream));
+  struct Kind {
+    const char* name;
+    CUmemAllocationType type;
+    CUmemLocationType location;
+    std::size_t most;
+  };
+  for (const Kind& kind : {Kind{"plain", CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                           {"limited", CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_DEVICE, 64 * kMiB},
+                           {"managed", CU_MEM_ALLOCATION_TYPE_MANAGED, CU_MEM_LOCATION_TYPE_DEVICE, 0},
+                           {"host", CU_MEM_ALLOCATION_TYPE_PINNED, CU_MEM_LOCATION_TYPE_HOST, 0}}) {
+    CUmemPoolProps properties{};
+    properties.allocType = kind.type;
+    properties.location.type = kind.location;
+    properties.maxSize = kind.most;
+    CUmemoryPool pool = nullptr;
+    NEED(cuMemPoolCreate(&pool, &properties));
+    for (const std::size_t size : {kMiB, 70 * kMiB}) {
+      const CUresult result = cuMemAllocFromPoolAsync(&at, size, pool, stream);
+      std::printf("%s %d\n", kind.name, result);
+      if (result == CUDA_SUCCESS) NEED(cuMemFreeAsync(at, stream));
+    }
+    NEED(cuStreamSynchronize(stream));
+    NEED(cuMemPoolDestroy(pool));
+  }
+  return 0;
+}
+const Mode pools_mode("pools", pools_of_all_kinds);
+
 }  // namespace
 }  // namespace gangway::memory_client

@@ -101,11 +101,6 @@ CUresult cuMemAllocAsync(CUdeviceptr* dptr, size_t bytesize, CUstream hStream) {
   return allocate_in_order(dptr, bytesize, hStream);
 }
 
-CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
-  require(alive(pool, Kind::pool));
-  return allocate_in_order(dptr, bytesize, hStream);
-}
-
 CUresult cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {
   Lock lock = lock_driver();
   const auto into = stream(hStream);

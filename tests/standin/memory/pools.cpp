@@ -8,6 +8,7 @@ namespace {
 
 struct Pool {
   std::map<CUmemPool_attribute, std::uint64_t> attributes;
+  std::size_t most = 0;  // bytes; 0: no limit
 };
 
 CUmemoryPool make_pool() {
@@ -61,7 +62,18 @@ CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps* poolProps) {
   const Lock lock = lock_driver();
   require(pool != nullptr && poolProps != nullptr);
   *pool = make_pool();
+  found(*pool).most = poolProps->maxSize;
   return CUDA_SUCCESS;
+}
+
+// One request at a time: what else the pool has does not count.
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* dptr, size_t bytesize, CUmemoryPool pool, CUstream hStream) {
+  {
+    const Lock lock = lock_driver();
+    const std::size_t most = found(pool).most;
+    require(most == 0 || bytesize <= most, CUDA_ERROR_OUT_OF_MEMORY);
+  }
+  return api::cuMemAllocAsync(dptr, bytesize, hStream);
 }
 
 CUresult cuMemPoolDestroy(CUmemoryPool pool) {
