@@ -201,6 +201,14 @@ class Memory(MemoryPrograms):
         # None, and two of each kind that does not move.
         self.assertEqual(calls.count("cuMemAllocFromPoolAsync("), 5)
 
+    def test_arrays_that_take_less_than_their_size(self):
+        # The stand-in has no arrays, and says so. Where there is no room for one, it is not asked.
+        answers = "sparse 801\ndeferred 801\nendless 801\ncompressed 801\nlevels 801\ntoo large 801\n"
+        self.assertEqual(native("arrays", "0", "1", "1", STANDIN_MEMORY=str(160 * MIB)), (0, answers))
+        daemon = self.daemon("rr")
+        self.all_end_well(daemon, [self.start(daemon, "arrays", "0", "1", "1")], answers.replace("too large 801", "too large 2"))
+        daemon.end()
+
     def test_memory_that_outlives_the_latest_context(self):
         for when in ("before it leaves", "while it is away"):
             with self.subTest(when=when):

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "hw/intercept/memory/array_size.hpp"
 #include "hw/intercept/memory/served.hpp"
 #include "hw/live/pause.hpp"
 
@@ -77,49 +78,41 @@ FixedMemory& fixed() {
   return *made;
 }
 
-std::uint64_t bytes_of(CUarray_format format) {
-  switch (format) {
-    case CU_AD_FORMAT_UNSIGNED_INT8:
-    case CU_AD_FORMAT_SIGNED_INT8:
-      return 1;
-    case CU_AD_FORMAT_UNSIGNED_INT16:
-    case CU_AD_FORMAT_SIGNED_INT16:
-    case CU_AD_FORMAT_HALF:
-      return 2;
-    default:
-      return 4;
-  }
-}
-
-template <typename Descriptor>
-std::uint64_t size_of(const Descriptor* d, std::uint64_t depth) {
-  if (d == nullptr) return 0;
-  const std::uint64_t rows = d->Height > 0 ? d->Height : 1, planes = depth > 0 ? depth : 1;
-  return d->Width * rows * planes * d->NumChannels * bytes_of(d->Format);
-}
-
 template <typename T>
 void note(std::uint64_t* made, T handle) {
   if (made != nullptr) *made = reinterpret_cast<std::uint64_t>(handle);
 }
 
-}  // namespace
+std::uint64_t device_bytes() {
+  static const auto total =
+      reinterpret_cast<decltype(&cuDeviceTotalMem_v2)>(real_function("cuDeviceTotalMem_v2"));
+  std::size_t bytes = 0;
+  return total(&bytes, 0) == CUDA_SUCCESS ? bytes : UINT64_MAX;
+}
 
-CUresult Serves<i_cuArrayCreate_v2>::call(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
-  return fixed().make(size_of(descriptor, 0), driver.current_context(), [&](std::uint64_t* made) {
-    const CUresult result = natively<i_cuArrayCreate_v2>(array, descriptor);
+// What no device has room for the driver refuses as it likes.
+template <Index I, typename Array, typename... More>
+CUresult make_array(const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels, Array* array, More... more) {
+  const std::uint64_t bytes = descriptor != nullptr ? array_size(*descriptor, levels) : 0;
+  if (bytes > device_bytes()) return natively<I>(array, more...);
+  return fixed().make(bytes, driver.current_context(), [&](std::uint64_t* made) {
+    const CUresult result = natively<I>(array, more...);
     if (result == CUDA_SUCCESS) note(made, *array);
     return result;
   });
 }
 
+}  // namespace
+
+CUresult Serves<i_cuArrayCreate_v2>::call(CUarray* array, const CUDA_ARRAY_DESCRIPTOR* descriptor) {
+  CUDA_ARRAY3D_DESCRIPTOR full{};
+  if (descriptor != nullptr)
+    full = {descriptor->Width, descriptor->Height, 0, descriptor->Format, descriptor->NumChannels, 0};
+  return make_array<i_cuArrayCreate_v2>(&full, 1, array, descriptor);
+}
+
 CUresult Serves<i_cuArray3DCreate_v2>::call(CUarray* array, const CUDA_ARRAY3D_DESCRIPTOR* descriptor) {
-  return fixed().make(size_of(descriptor, descriptor != nullptr ? descriptor->Depth : 0),
-                      driver.current_context(), [&](std::uint64_t* made) {
-                        const CUresult result = natively<i_cuArray3DCreate_v2>(array, descriptor);
-                        if (result == CUDA_SUCCESS) note(made, *array);
-                        return result;
-                      });
+  return make_array<i_cuArray3DCreate_v2>(descriptor, 1, array, descriptor);
 }
 
 CUresult Serves<i_cuArrayDestroy>::call(CUarray array) {
@@ -129,15 +122,9 @@ CUresult Serves<i_cuArrayDestroy>::call(CUarray array) {
   return result;
 }
 
-// All levels together take less than twice the first.
 CUresult Serves<i_cuMipmappedArrayCreate>::call(CUmipmappedArray* array,
                                                 const CUDA_ARRAY3D_DESCRIPTOR* descriptor, unsigned levels) {
-  const std::uint64_t first = size_of(descriptor, descriptor != nullptr ? descriptor->Depth : 0);
-  return fixed().make(levels > 1 ? 2 * first : first, driver.current_context(), [&](std::uint64_t* made) {
-    const CUresult result = natively<i_cuMipmappedArrayCreate>(array, descriptor, levels);
-    if (result == CUDA_SUCCESS) note(made, *array);
-    return result;
-  });
+  return make_array<i_cuMipmappedArrayCreate>(descriptor, levels, array, descriptor, levels);
 }
 
 CUresult Serves<i_cuMipmappedArrayDestroy>::call(CUmipmappedArray array) {

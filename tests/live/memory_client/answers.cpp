@@ -109,5 +109,40 @@ int pools_of_all_kinds(Program&, const Arguments&) {
 }
 const Mode pools_mode("pools", pools_of_all_kinds);
 
+CUDA_ARRAY3D_DESCRIPTOR array_of(std::size_t width, std::size_t height, CUarray_format format,
+                                 unsigned channels, unsigned flags = 0, std::size_t depth = 0) {
+  CUDA_ARRAY3D_DESCRIPTOR array{};
+  array.Width = width;
+  array.Height = height;
+  array.Depth = depth;
+  array.Format = format;
+  array.NumChannels = channels;
+  array.Flags = flags;
+  return array;
+}
+
+// Which arrays the driver is asked for, of a device of 160 MiB.
+int arrays(Program&, const Arguments&) {
+  CUarray array = nullptr;
+  CUmipmappedArray mipmapped = nullptr;
+  const CUDA_ARRAY3D_DESCRIPTOR sparse =
+      array_of(8192, 8192, CU_AD_FORMAT_FLOAT, 4, CUDA_ARRAY3D_SPARSE, 256);
+  const CUDA_ARRAY3D_DESCRIPTOR deferred =
+      array_of(6000, 6000, CU_AD_FORMAT_FLOAT, 1, CUDA_ARRAY3D_DEFERRED_MAPPING);
+  const CUDA_ARRAY3D_DESCRIPTOR endless =
+      array_of(std::size_t{1} << 40, 1 << 20, CU_AD_FORMAT_FLOAT, 4, 0, 1 << 14);
+  const CUDA_ARRAY3D_DESCRIPTOR compressed = array_of(4096, 2048, CU_AD_FORMAT_BC1_UNORM, 4);  // 4 MiB
+  const CUDA_ARRAY3D_DESCRIPTOR levels = array_of(4096, 3840, CU_AD_FORMAT_FLOAT, 1);          // 80 MiB
+  const CUDA_ARRAY3D_DESCRIPTOR too_large = array_of(8192, 4096, CU_AD_FORMAT_FLOAT, 1);       // 128 MiB
+  std::printf("sparse %d\n", cuArray3DCreate(&array, &sparse));
+  std::printf("deferred %d\n", cuArray3DCreate(&array, &deferred));
+  std::printf("endless %d\n", cuArray3DCreate(&array, &endless));
+  std::printf("compressed %d\n", cuArray3DCreate(&array, &compressed));
+  std::printf("levels %d\n", cuMipmappedArrayCreate(&mipmapped, &levels, 13));
+  std::printf("too large %d\n", cuArray3DCreate(&array, &too_large));
+  return 0;
+}
+const Mode arrays_mode("arrays", arrays);
+
 }  // namespace
 }  // namespace gangway::memory_client
