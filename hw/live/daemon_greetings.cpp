@@ -76,8 +76,11 @@ void Daemon::greet(int socket) {
   ucred peer{};
   socklen_t size = sizeof peer;
   Descriptors received;
-  if (!receive_record(socket, &hello, sizeof hello, &received, 1, true) || hello.magic != kMagic ||
-      getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+  if (!receive_record(socket, &hello, sizeof hello, &received, 1, true)) {
+    // The event was of another one with this number, which has gone since.
+    return errno == EAGAIN ? void() : gone(socket);
+  }
+  if (hello.magic != kMagic || getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
     return gone(socket);
   hello.name[sizeof hello.name - 1] = hello.group[sizeof hello.group - 1] = '\0';
   if (hello.version != kVersion)

@@ -310,5 +310,32 @@ TEST_CASE("Whoever connects and says nothing makes room for others", "[live][thr
   CHECK(read(silent.front().get(), &byte, 1) == 0);  // it had to go
 }
 
+TEST_CASE("Who gets the descriptor of one that has just gone is not taken for it", "[live]") {
+  gangway::testing::ScratchFolder folder;
+  DaemonSettings settings;
+  settings.socket = folder / "socket";
+  settings.out = nullptr;
+  Daemon daemon("piv", policy_named("piv"), settings);
+  std::vector<Descriptor> silent;
+  for (int n = 0; n < 256; ++n) {
+    silent.push_back(connect_to(settings.socket));
+    REQUIRE(silent.back());
+    if (n % 32 == 0 || n == 255) daemon.turn(Duration{0});
+  }
+  // In one look two more come, for the first of whom the oldest has to go, and the oldest speaks.
+  const Descriptor first = connect_to(settings.socket), second = connect_to(settings.socket);
+  const Hello hello = hello_of(Kind::status);
+  REQUIRE(send_record(silent.front().get(), &hello, sizeof hello));
+  for (int turn = 0; turn < 3; ++turn) daemon.turn(Duration{0});
+  for (const Descriptor* const each : {&first, &second}) {
+    REQUIRE(send_record(each->get(), &hello, sizeof hello));
+    daemon.turn(Duration{0});
+    Welcome welcome;
+    Descriptors files;
+    REQUIRE(receive_record(each->get(), &welcome, sizeof welcome, &files, 1));
+    CHECK(welcome.accepted == 1);
+  }
+}
+
 }  // namespace
 }  // namespace gangway::live
