@@ -155,9 +155,9 @@ TEST_CASE("graphics work off their turn with requests that are not graphics") {
   b.name = "B";
   Scenario scenario = in_turn({a, b, looping("C", 1)}, 24);
   scenario.device.access.whole_queue = false;
-  CHECK(starts(play(scenario, "passthrough"), scenario) ==
-        Lines{"0 A", "4 B", "8 C", "9 C", "10 C", "11 C", "12 A", "16 B", "20 C", "21 C", "22 C", "23 C",
-              "24 A"});
+  CHECK(starts(play(scenario, "passthrough"), scenario) == Lines{"0 A", "4 B", "8 C", "9 C", "10 C", "11 C",
+                                                                 "12 A", "16 B", "20 C", "21 C", "22 C",
+                                                                 "23 C", "24 A"});
 }
 
 TEST_CASE("several channels of a client have a turn each") {
