@@ -9,6 +9,7 @@
 #include "experiments/library/listing.hpp"
 #include "experiments/studies/responses.hpp"
 #include "experiments/timelines/chrome_trace.hpp"
+#include "models/bounds/measured_costs.hpp"
 #include "models/bounds/report.hpp"
 #include "models/recording/file.hpp"
 #include "models/taskset.hpp"
@@ -40,7 +41,7 @@ std::string bound(const std::string& text, const std::string& called) {
   const nb::gil_scoped_release others;
   const Node root = parse_yaml(text, called);
   const TaskSet set = read_task_set(Field(root, ""));
-  return text_of(to_json(set, bound_responses(set)));
+  return text_of(to_json(set, bound_with_costs(set, root)));
 }
 
 std::string recording_summary(const std::string& file) {
