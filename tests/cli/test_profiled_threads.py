@@ -103,7 +103,8 @@ class Threads(ProgramTest):
             at = j * 12 * MS + 10 * MS
             profile.kernel(at, at + 2 * US, at - 5 * MS, at + 5 * MS)
             profile.sync(at + 4 * US, at + 10 * MS)
-        self.assertIn("10 of 10 submissions begin before their calls, by up to 5 ms: the clocks of GPU and host differ", self.imported(profile).stderr)
+        told = self.imported(profile).stderr
+        self.assertIn("10 of 10 submissions begin before their calls, by up to 5 ms: the clocks of GPU and host differ", told)
         notes, jobs, _ = self.play()
         self.assertRegex("\n".join(notes), r"note: A: played alone, its jobs take 15\S* ms on the average, \+50 % from the recorded 10 ms; what is "
                                            r"predicted of it may be off by as much$")
