@@ -235,7 +235,7 @@ class Package(unittest.TestCase):
                                'tasks': [{'name': 'a', 'C': 8, 'T': 20, 'g': 1, 'b': 4}]})
         self.assertEqual(found['tasks'][0]['name'], 'a')
         costs = {'lateness': '1 us', 'launch': '2 us', 'resume': '4 us', 'eviction': '8 us', 'ending': '16 us', 'block': '1 us'}
-        found = gangway.bound({'kind': 'taskset', 'version': 1, 'name': 't', 'unit': 'us', 'scheduler': 'fixed-priority', 'costs': costs,
+        found = gangway.bound({'kind': 'taskset', 'version': 1, 'name': 't', 'scheduler': 'fixed-priority', 'costs': costs,
                                'tasks': [{'name': 'a', 'c': '100 us', 'e': '3 us', 'l': '5 us', 'J': '7 us', 'T': '999 us'},
                                          {'name': 'b', 'c': '200 us', 'e': '30 us', 'l': '0 us', 'T': '9 ms'}]})
         self.assertEqual(found['tasks'][0]['tightest']['exact'], '179')  # with its costs: 44 + 127 + 8
