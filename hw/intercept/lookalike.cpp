@@ -18,7 +18,7 @@
 #include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
 #include "hw/intercept/lost_context.hpp"
-#include "hw/intercept/memory/written.hpp"
+#include "hw/intercept/memory/noted_writes.hpp"
 #include "hw/intercept/ranges.hpp"
 
 namespace gangway::intercept {
