@@ -318,7 +318,7 @@ def _draw_point(axes, place, value, side, look):
 
 def _scale_pairs(axes, values, upright):
     """From 0, or logarithmic, with room for errors above; upright: they need more of it."""
-    tops = [value.mean + value.half_width for value in values if not math.isnan(value.mean)]
+    tops = [value.top for value in values if not math.isnan(value.mean)]
     means = [value.mean for value in values if value.mean > 0]
     if not bars.is_log(values):
         axes.set_ylim(0, (1.25 if upright else 1.12) * max(tops, default=1) or 1)
@@ -338,6 +338,6 @@ def _write_error(axes, pair, metric, place, both, points_up, rotation):
     value, base = pair.against([row.metrics[metric] for row in both])
     if any(row.bound(metric) for row in both) or not base.mean or math.isnan(value.mean - base.mean):
         return
-    top = min(max(each.mean + each.half_width for each in (value, base)), axes.get_ylim()[1])
+    top = min(max(each.top for each in (value, base)), axes.get_ylim()[1])
     axes.annotate(_signed(100 * (value.mean / base.mean - 1)), (place, top), (0, points_up),
                   textcoords='offset points', ha='center', va='bottom', fontsize=6.5, rotation=rotation)

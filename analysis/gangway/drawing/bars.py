@@ -38,7 +38,8 @@ def draw_clients(results):
     grid[-1, 0].set_xlabel('client (standalone time)')
     bounds = style.bound_handles({row.bound('ntt') for row in results.clients})
     starved = style.starved_handles(any(row.starved_runs for row in results.clients))
-    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), ALONE, *interval_handles(results), *bounds, *starved])
+    intervals = interval_handles(results, measured.values())
+    style.lay_out(figure, results.title, [*policy_handles(looks, points=log), ALONE, *intervals, *bounds, *starved])
     return figure
 
 
@@ -69,7 +70,8 @@ def draw_metrics(results):
             scale_log(axes, [row.metrics[metric] for row in results.summary])
         axes.set_ylabel(names.metric(metric))
     starved = style.starved_handles(any(row.starved for row in results.summary))
-    style.lay_out(figure, results.title, [*interval_handles(results), *style.published_handles(published),
+    shown = [row.metrics[metric] for row in results.summary for metric in metrics]
+    style.lay_out(figure, results.title, [*interval_handles(results, shown), *style.published_handles(published),
                                           *style.bound_handles(results.bounds(metrics)), *starved])
     return figure
 
@@ -130,15 +132,20 @@ def _width(count):
 
 
 def _draw_bars(axes, places, measured, look, width, base=0):
-    intervals = [value.half_width or math.nan for value in measured]  # one of no width would be a dash
     axes.bar(places, [value.mean - base for value in measured], width, base, color=look.colour, hatch=look.hatch,
-             edgecolor='black', linewidth=0.5, yerr=None if all(map(math.isnan, intervals)) else intervals, error_kw=dict(_ERROR))
+             edgecolor='black', linewidth=0.5)
+    _draw_intervals(axes, places, measured)
 
 
 def draw_points(axes, places, measured, look, *_):
     """Points where bars would end. Their intervals end at the panel, and points without one have no dash in its place."""
     axes.plot(places, [value.mean for value in measured], zorder=3, **{**style.line(look), 'linestyle': 'none'})
-    with_interval = [(place, value.mean, value.half_width) for place, value in zip(places, measured) if value.half_width]
+    _draw_intervals(axes, places, measured)
+
+
+def _draw_intervals(axes, places, measured):
+    """Where they belong, which need not be around the value."""
+    with_interval = [(place, value.middle, value.half_width) for place, value in zip(places, measured) if value.half_width]
     if with_interval:
         axes.errorbar(*zip(*with_interval), fmt='none', zorder=3, **_ERROR)
 
@@ -187,9 +194,11 @@ def policy_handles(looks, points=False):
             for policy, look in looks.items()]
 
 
-def interval_handles(results):
-    if not results.has_intervals():
+def interval_handles(results, shown):
+    """The legend entry for the intervals of these values, if any were drawn."""
+    label = results.interval_label(shown)
+    if not label:
         return []
     beam = [(-1, -2), (1, -2), (0, -2), (0, 2), (-1, 2), (1, 2)]
     return [Line2D([], [], marker=beam, linestyle='none', markersize=9, markerfacecolor='none',
-                   markeredgecolor='black', markeredgewidth=0.8, label=names.interval(results.replications))]
+                   markeredgecolor='black', markeredgewidth=0.8, label=label)]

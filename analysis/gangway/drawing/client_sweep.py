@@ -111,7 +111,7 @@ def _scale_y(axes, results):
     values = [row.ntt for row in results.clients if row.ntt.mean > 0]
     means = [value.mean for value in values] + [row.published for row in results.published_ntts()]
     fair = max(map(len, _clients(results).values())) if results.busy else 1
-    low, high = min(1, *means), max(fair, *means, *(value.mean + value.half_width for value in values))
+    low, high = min(1, *means), max(fair, *means, *(value.top for value in values))
     if high > _LOG_FROM * low:
         style.log_y(axes, 0.85 * low, 1.25 * high)
     else:
@@ -140,7 +140,7 @@ def _fair_handles(results):
 def _handles(results, looks):
     lines = [Line2D([], [], label=client, **look) for client, look in looks.items()]
     return [*lines, Line2D([], [], label='as fast as alone', **style.ALONE), *_fair_handles(results),
-            *(sweep.band_handles(results) if any(row.ntt.half_width for row in results.clients) else []),
+            *sweep.band_handles(results, [row.ntt for row in results.clients]),
             *style.published_handles(results.published_ntts()), *_span_handles(results),
             *style.bound_handles({row.bound('ntt') for row in results.clients}),
             *style.starved_handles(any(row.starved_runs for row in results.clients))]

@@ -19,21 +19,31 @@ class Measured:
     """A mean and the half-width of its 95% interval; NaN where the run could not tell."""
     mean: float
     ci95: float
-    centre: object = None  # of the interval, where that is another number: the mean over replications of what `mean` has of all jobs
+    # Of the interval, where `mean` is a value of all jobs and the interval is of the mean over replications; NaN where that is not known.
+    centre: object = None
 
     def scaled(self, factor):
         return Measured(self.mean * factor, self.ci95 * factor, None if self.centre is None else self.centre * factor)
 
     @property
+    def middle(self):
+        """Of the interval."""
+        return self.mean if self.centre is None else self.centre
+
+    @property
     def interval(self):
         """Its ends; NaN where there is none."""
-        centre = self.mean if self.centre is None else self.centre
-        return centre - self.ci95, centre + self.ci95
+        return self.middle - self.ci95, self.middle + self.ci95
 
     @property
     def half_width(self):
         """Of what can be drawn: 0 where there is no interval."""
-        return 0 if math.isnan(self.ci95) else self.ci95
+        return 0 if math.isnan(self.middle + self.ci95) else self.ci95
+
+    @property
+    def top(self):
+        """The highest of what can be drawn."""
+        return max(self.mean, self.interval[1]) if self.half_width else self.mean
 
 
 class Row:

@@ -41,8 +41,9 @@ def draw(results):
         axes.set_ylabel(names.metric(metric))
         sweep.scale_y(axes, [sweep.measured_of(row, metric) for row in results.summary] + [
             Measured(row.published, 0) for row in published if row.metric == metric], False)
+    shown = [sweep.measured_of(row, metric) for row in results.summary for metric in metrics]
     lines = [Line2D([], [], label=names.setting(results.swept[other], value), **look) for value, look in looks.items()]
-    style.lay_out(figure, results.title, [*lines, *sweep.band_handles(results), *style.published_handles(published),
+    style.lay_out(figure, results.title, [*lines, *sweep.band_handles(results, shown), *style.published_handles(published),
                                           *style.bound_handles(results.bounds(metrics)),
                                           *style.starved_handles(any(row.starved for row in results.summary))])
     return figure

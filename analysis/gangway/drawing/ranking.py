@@ -78,7 +78,7 @@ class Workload:
         if metric in results.METRICS:
             return row.metrics[metric]
         if metric == 'p99':
-            return _plain(row.p99_ns)
+            return _plain(row.p99.mean)
         if metric == 'jain':
             return _plain(row.jain)
         every = [each for each in self._summary.values() if not each.starved]

@@ -14,6 +14,7 @@ from gangway.drawing.csv_file import InputError, Measured, Row, read_table
 
 METRICS = metrics.ranked()
 _EFFICIENCY = 'concurrency_efficiency'
+_P99 = 'p99_response_ns'
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 TIE = 0.01  # values that differ by less than this share of them count as the same
 SIGNS = {'': '', 'at least': '≥ ', 'at most': '≤ ', 'rough': '~ '}  # before values that unfinished jobs make bounds
@@ -29,7 +30,7 @@ class Summary:
     metrics: dict  # name -> Measured
     evictions: float
     jain: float
-    p99_ns: float  # response time
+    p99: Measured  # response time in ns, of all jobs
     makespan_ns: float
     starved: tuple = ()  # clients that finished no job in some run: what is averaged over clients is NaN then
     unfinished: int = 0  # jobs, in all runs
@@ -39,8 +40,8 @@ class Summary:
 
     def bound(self, metric):
         """What the real value is beside the one here: a key of SIGNS."""
-        if metric in ('p50_response_ns', 'p99_response_ns'):
-            known = metric == 'p99_response_ns' and is_known(self.p99_ns, self.p99_most_ns)
+        if metric in ('p50_response_ns', _P99):
+            known = metric == _P99 and is_known(self.p99.mean, self.p99_most_ns)
             return 'at least' if self.percentiles == 'lower-bound' and not known else ''
         known = metrics.find(metric)
         if known and known.if_unfinished and self.unfinished:
@@ -163,8 +164,10 @@ class Results:
         """Of a figure that shows only the first run of each point and policy."""
         return self.title if self.runs == 1 else f'{self.title} – the first ' + (f'of {self.runs} runs' if self.runs else 'run')
 
-    def has_intervals(self):
-        return any(value.half_width > 0 for row in self.summary for value in row.metrics.values())
+    def interval_label(self, shown):
+        """What legends call the intervals of these values; empty where none has one."""
+        pooled = {value.centre is not None for value in shown if value.half_width}
+        return (names.interval_of_mean if True in pooled else names.interval)(self.replications) if pooled else ''
 
     def alone(self):
         """Whether each point has a single client."""
@@ -354,11 +357,16 @@ def _read_summary(file, configuration, chosen):
             raise InputError(file, f"no metric '{name}'", 'a column of numbers behind the swept parameters', 1, name)
     _refuse_empty(file, rows)
     swept = _Swept(columns, 'policy', begin, rows, configuration)
+    key = ('point', 'policy')
+    means = _means_over_replications(file.with_name('replications.csv'), key, [_P99] if any(row.text(_P99 + '_ci95') for row in rows) else [])
+
+    def measured(row, name):
+        return _of_all_jobs(row, name, means, key) if name == _P99 else row.measured(name)
+
     summary = [Summary(row.index('point'), row.text('policy'), swept.texts(row),
-                       {name: row.measured(name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
-                       row.number('evictions'),
-                       *map(row.number, ('jain', 'p99_response_ns', 'makespan_ns')), _names(row.text('starved')),
-                       row.index('unfinished'), row.text('percentiles'), _names(row.text('understated')), row.number('p99_response_ns_most'))
+                       {name: measured(row, name).scaled(names.scale(name)) for name in (*METRICS, _EFFICIENCY, *chosen)},
+                       row.number('evictions'), row.number('jain'), measured(row, _P99), row.number('makespan_ns'), _names(row.text('starved')),
+                       row.index('unfinished'), row.text('percentiles'), _names(row.text('understated')), row.number(_P99 + '_most'))
                for row in _without_failed(file, rows)]
     failed = [Failed(row.index('point'), row.text('policy'), swept.texts(row), row.text('error')) for row in rows if row.text('error')]
     return swept.paths, summary, tuple(failed)
@@ -415,10 +423,11 @@ def _read_services(path, configuration):
     latencies = {name: f'latency_ns_{name}' for name in _PERCENTILES}
     pooled = [*latencies.values(), 'attainment']
     columns, rows = read_table(file, ['point', 'policy', 'client', *pooled, 'throughput_per_s'])
-    swept, means = _Swept(columns, 'policy', 'client', rows, configuration), _means_of_services(path / 'service_replications.csv', pooled)
+    swept, key = _Swept(columns, 'policy', 'client', rows, configuration), ('point', 'policy', 'client')
+    means = _means_over_replications(path / 'service_replications.csv', key, pooled)
 
     def measured(row, column):
-        return replace(row.measured(column), centre=means.get(_service(row), {}).get(column))
+        return _of_all_jobs(row, column, means, key)
 
     return [Service(row.index('point'), row.text('policy'), row.text('client'), swept.texts(row),
                     row.index('jobs'), row.index('starved_runs'), {name: measured(row, column) for name, column in latencies.items()},
@@ -427,17 +436,20 @@ def _read_services(path, configuration):
                     tuple(name.removesuffix('_per_s') for name in _names(row.text('upper_bounds')))) for row in rows]
 
 
-def _service(row):
-    return row.index('point'), row.text('policy'), row.text('client')
+def _of_all_jobs(row, column, means, key):
+    return replace(row.measured(column), centre=means.get(tuple(map(row.text, key)), {}).get(column, math.nan))
 
 
-def _means_of_services(file, columns):
-    """Service -> {column: mean over replications that have a value}: what the intervals of values of all jobs are around."""
-    if not file.exists():
+def _means_over_replications(file, key, columns):
+    """Texts of the key's columns -> {column: mean over replications that have a value}: what the intervals of values of all jobs are around."""
+    if not columns or not file.exists():
         return {}
     found = {}
-    for row in read_table(file, ['point', 'policy', 'client', *columns])[1]:
-        found.setdefault(_service(row), []).append([row.number(column) for column in columns])
+    with csv_file.lines(file, [*key, *columns]) as (header, lines):
+        of_key, chosen = ([header.index(name) for name in names_of] for names_of in (key, columns))
+        for line, cells in lines:
+            row = Row(file, line, {header[place]: cells[place] for place in chosen})
+            found.setdefault(tuple(cells[place] for place in of_key), []).append([row.number(column) for column in columns])
     return {key: {column: _mean([value for value in values if not math.isnan(value)]) for column, values in zip(columns, zip(*rows))}
             for key, rows in found.items()}
 

@@ -5,7 +5,7 @@ import math
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from gangway.drawing import names, quantity, style, sweep, swept_axis
+from gangway.drawing import quantity, style, sweep, swept_axis
 
 _COLUMNS = 4    # of panels on a page
 _PAGES = 8      # of distributions
@@ -214,11 +214,8 @@ def _scale_y(axes, values):
 
 
 def _band_handles(results, rows, shown):
-    """Of values of all jobs the interval is of their mean over replications, so it need not be around the line."""
     values = [value for row in rows for value in ([row.attainment] if shown == (None,) else [row.latency[name] for name in shown])]
-    if not any(value.half_width for value in values):
-        return []
-    return sweep.band_handle(names.interval_of_mean(results.replications))
+    return sweep.band_handles(results, values)
 
 
 def _policies(looks, **other):

@@ -128,14 +128,14 @@ def draw_line(axes, points, words, least=-math.inf, most=math.inf):
 
 
 def _is_log(measured):
-    tops = [value.mean + value.half_width for value in measured if not math.isnan(value.mean)]
+    tops = [value.top for value in measured if not math.isnan(value.mean)]
     means = [value.mean for value in measured if value.mean > 0]
     return bool(means) and min(tops) > 0 and max(tops) > _LOG_FROM * min(means)
 
 
 def scale_y(axes, measured, from_one):
     """The same scale in every panel of a metric, from 0 (or 1) unless that would flatten the lines."""
-    tops = [value.mean + value.half_width for value in measured if not math.isnan(value.mean)]
+    tops = [value.top for value in measured if not math.isnan(value.mean)]
     means = [value.mean for value in measured if value.mean > 0]
     if _is_log(measured):
         style.log_y(axes, 0.8 * min(means), 1.25 * max(tops))
@@ -167,16 +167,15 @@ def _handles(looks, results, axis, metrics):
     published += style.bound_handles(results.bounds(metrics))
     published += style.starved_handles(any(row.starved for row in results.summary))
     alone = [Line2D([], [], label='as fast as alone', **style.ALONE)] if _from_one(results, metrics[0]) else []
+    shown = [measured_of(row, metric) for row in results.summary for metric in metrics]
     if not axis.numeric:
         points = all(_is_log(_all_of(results, metric)) for metric in metrics)
-        return [*bars.policy_handles(looks, points), *alone, *bars.interval_handles(results), *published]
+        return [*bars.policy_handles(looks, points), *alone, *bars.interval_handles(results, shown), *published]
     lines = [Line2D([], [], label=policy, **style.line(look)) for policy, look in looks.items()]
-    return [*lines, *alone, *band_handles(results), *published]
+    return [*lines, *alone, *band_handles(results, shown), *published]
 
 
-def band_handles(results):
-    return band_handle(names.interval(results.replications)) if results.has_intervals() else []
-
-
-def band_handle(label):
-    return [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=label)]
+def band_handles(results, shown):
+    """The legend entry for the bands of these values, if any were drawn."""
+    label = results.interval_label(shown)
+    return [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=label)] if label else []

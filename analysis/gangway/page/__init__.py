@@ -70,7 +70,7 @@ def _run(folder, place):
     manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
     tables = [_table('Summary', *report._measured(found))]
     if found.services:
-        tables.append(_table('Services', *report._services(found)))
+        tables.append(_table('Services', *report._services(found), report.RANGES if report.has_ranges(found) else ''))
     tables.append(_file_table('Clients', folder / 'clients.csv'))
     if found.published:
         tables.append(_table('Published values', *report._published(found)))
@@ -115,9 +115,9 @@ def _again(folder, manifest):
     return '\n'.join(lines)
 
 
-def _table(name, head, rows):
+def _table(name, head, rows, about=''):
     shown = [[_cell(text) for text in row] for row in rows[:_MOST_ROWS]]
-    return {'name': name, 'head': head, 'rows': shown, 'left_out': max(0, len(rows) - _MOST_ROWS)}
+    return {'name': name, 'about': about, 'head': head, 'rows': shown, 'left_out': max(0, len(rows) - _MOST_ROWS)}
 
 
 def _file_table(name, file):

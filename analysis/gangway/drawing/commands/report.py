@@ -20,9 +20,21 @@ def text(found):
                      'age. ≥: at least, ≤: at most, ~: more or less.')
     if found.services:
         parts.append(markdown_table(*_services(found)))
+    if has_ranges(found):
+        parts.append(RANGES)
     if found.published:
         parts += [markdown_table(*_published(found)), tally(found.published)]
     return '\n\n'.join(parts) + '\n'
+
+
+RANGES = '[low, high]: 95 % interval of the mean over replications, where the value beside it is of all jobs together.'
+
+
+def has_ranges(found):
+    """Whether some value's interval is of another number."""
+    values = [*(row.metrics[metric] for row in found.summary for metric in found.chosen),
+              *(value for row in found.services for value in row.latency.values())]
+    return any(value.centre is not None and value.half_width for value in values)
 
 
 def tex(found):
@@ -125,9 +137,12 @@ def _in_unit(row, value):
 
 
 def _interval(measured):
-    if math.isnan(measured.ci95):
+    """With its interval; of values of all jobs that is of another number."""
+    if math.isnan(measured.middle + measured.ci95):
         return _number(measured.mean)
-    return f'{_number(measured.mean)} ± {_number(measured.ci95)}'
+    if measured.centre is None:
+        return f'{_number(measured.mean)} ± {_number(measured.ci95)}'
+    return f'{_number(measured.mean)} [{", ".join(map(_number, measured.interval))}]'
 
 
 def _number(number):
