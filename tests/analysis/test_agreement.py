@@ -145,7 +145,7 @@ class Comparisons(InAFolder):
         dntt = agreement.draw_metrics(self.pair())[0].axes[1]
         self.assertEqual((dntt.get_yscale(), dntt.get_ylim()[0]), ('symlog', 0))
         page = printed_bars.draw_metrics(self.pair())
-        self.assertEqual([axes.get_yscale() for axes in page.axes], ['log', 'log', 'linear'])
+        self.assertEqual([axes.get_yscale() for axes in page.axes], ['log', 'symlog', 'linear'])
         self.assertEqual([len(axes.patches) for axes in page.axes], [0] * 3)
 
     def test_panels_of_clients_share_a_logarithmic_scale(self):

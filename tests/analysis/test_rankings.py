@@ -165,6 +165,17 @@ class Bars(Workloads):
         self.assertEqual((antt.get_yscale(), dntt.get_yscale()), ('log', 'linear'))
 
 
+    def test_a_value_of_0_is_on_the_logarithmic_axis(self):
+        rows = {'fcfs': (7, 0.1, 0, 2, 1, 1, 1, 1), 'sjf': (7, 0.1, 0.1, 2, 1, 1, 1, 1), 'srt': (7, 0.1, 4, 2, 1, 1, 1, 1)}
+        figure = bars.draw_metrics(results.read(self.write('fair', rows)))
+        figure.canvas.draw()
+        dntt = figure.axes[1]
+        self.assertEqual((dntt.get_yscale(), dntt.get_ylim()), ('symlog', (0, 6)))
+        self.assertTrue(dntt.get_window_extent().y0 > 0 and all(math.isfinite(y) for line in dntt.lines for _, y in dntt.transData.transform(
+            list(zip(*line.get_data())))))
+        self.assertIn(0, dntt.get_yticks())
+
+
 class Families(unittest.TestCase):
     def test_what_policies_decide(self):
         families = {'frs': 'ownership', 'rr-long': 'ownership', 'microkernel-rr-keep': 'slicing', 'timeslice': 'access',
@@ -190,6 +201,19 @@ class Fairness(Workloads):
         self.assertEqual(first.get_title(), 'FINITE')
         self.assertEqual(second.get_title(), 'STARVES\nnot shown, as clients starve: srt')
         self.assertGreater(*first.get_ylim())  # fairer above
+
+    def test_a_policy_under_which_all_slow_down_alike_is_the_uppermost(self):
+        rows = {'fcfs': (7, 0.1, 0, 2, 1, 1, 1, 1), 'sjf': (7, 0.1, 0.6, 3, 1, 1, 1, 1), 'srt': (7, 0.1, 4, 4, 1, 1, 1, 1)}
+        figure = fairness.draw([self.read('fair', rows)], '')
+        axes, = figure.axes
+        height = {bar.lines[0].get_ydata()[0]: axes.transAxes.inverted().transform(axes.transData.transform((3, bar.lines[0].get_ydata()[0])))[1]
+                  for bar in axes.containers}
+        self.assertTrue(0 < height[4] < height[0.6] < height[0] < 1, height)
+        self.assertTrue(all(0 < text.get_window_extent().y0 < figure.bbox.y1 for text in axes.texts))
+        legend, = figure.legends
+        self.assertLess(axes.get_window_extent().y1, legend.get_window_extent().y0)
+        alike = fairness.draw([self.read('alike', {policy: (7, 0.1, 0, 2, 1, 1, 1, 1) for policy in ('fcfs', 'sjf')})], '')
+        self.assertEqual([text.get_text() for text in alike.axes[0].texts], ['fcfs\nsjf'])
 
     def test_points_that_lie_on_each_other_share_a_name(self):
         row = (7, 0.1, 4, 2, 100e6, 0.6, 30e6, 0.9)

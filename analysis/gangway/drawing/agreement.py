@@ -328,9 +328,7 @@ def _scale_pairs(axes, values, upright):
     if len(means) == len(tops):
         style.log_y(axes, 0.7 * low, high * above)
     else:  # some are 0
-        axes.set_yscale('symlog', linthresh=low, linscale=0.3)
-        axes.set_ylim(0, high * above)
-        axes.yaxis.set_major_formatter('{x:g}')
+        style.log_y_from_0(axes, low, high * above)
 
 
 def _write_error(axes, pair, metric, place, both, points_up, rotation):

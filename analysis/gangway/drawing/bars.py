@@ -106,8 +106,12 @@ def is_log(measured):
 
 
 def scale_log(axes, measured):
+    measured = list(measured)
     means = [value.mean for value in measured if value.mean > 0]
-    style.log_y(axes, 0.7 * min(means), 1.5 * max(means))
+    if any(value.mean == 0 for value in measured):
+        style.log_y_from_0(axes, min(means), 1.5 * max(means))
+    else:
+        style.log_y(axes, 0.7 * min(means), 1.5 * max(means))
 
 
 def draw_groups(axes, places, measured, looks, base=0, points=False):

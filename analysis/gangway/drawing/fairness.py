@@ -64,8 +64,7 @@ def _draw_points(axes, workload):
         place = stp.mean, dntt.mean
         style.mark_bounds(axes, [(*place, workload.entry(_STP, policy).bound)], colour, shown_by='x')
         style.mark_bounds(axes, [(*place, workload.entry(_DNTT, policy).bound)], colour)
-    values = [dntt.mean for _, dntt in points.values()]
-    style.log_y(axes, min(values) / 2, max(values) * 2)
+    _scale_y(axes, [dntt.mean for _, dntt in points.values()])
     axes.invert_yaxis()
     throughputs = [stp.mean for stp, _ in points.values()]
     room = 0.12 * (max(throughputs) - min(throughputs) or 1)
@@ -73,6 +72,14 @@ def _draw_points(axes, workload):
     axes.grid(True)
     axes.set_xlabel('STP (more throughput to the right)')
     axes.set_ylabel('DNTT (up is fairer)')
+
+
+def _scale_y(axes, values):
+    above_0 = [value for value in values if value > 0]
+    if len(above_0) == len(values):
+        style.log_y(axes, min(values) / 2, max(values) * 2)
+    elif above_0:  # the best value is 0
+        style.log_y_from_0(axes, min(above_0), max(above_0) * 2, low=-min(above_0) / 2)
 
 
 def _entitle(axes, workload, below):

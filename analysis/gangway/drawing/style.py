@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.markers import CARETDOWN, CARETDOWNBASE, CARETLEFTBASE, CARETRIGHTBASE, CARETUPBASE
 from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator, SymmetricalLogLocator
 from matplotlib.transforms import ScaledTranslation
 
 from gangway.drawing import names
@@ -226,8 +226,17 @@ def log_y(axes, low, high):
     axes.yaxis.set_major_formatter('{x:g}')
 
 
+def log_y_from_0(axes, least, high, low=0):
+    """A log axis of values of which some are 0: linear below the least of the others."""
+    axes.set_yscale('symlog', linthresh=least, linscale=0.3)
+    axes.set_ylim(low, high)
+    axes.yaxis.set_major_locator(SymmetricalLogLocator(linthresh=least, base=10, subs=(1, 2, 5) if high < 1000 * least else (1,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter('{x:g}')
+
+
 def log_x(axes):
-    """Likewise, of what has been drawn."""
+    """As log_y(), of what has been drawn."""
     axes.set_xscale('log')
     low, high = axes.get_xlim()
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1000 * low else (1,), numticks=20))
