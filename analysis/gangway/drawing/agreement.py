@@ -68,14 +68,20 @@ def sides(first, second):
 
 
 def read_pair(predicted, measured):
-    """The two result folders; refuses those that are not of the same experiment."""
+    """The two result folders; refuses those that `gangway compare` refuses."""
+    first, second, rows = read_both(predicted, measured)
+    return Pair(first, second, rows, *_match_jobs(first, second))
+
+
+def read_both(predicted, measured):
+    """Likewise (predicted, measured, Pair.rows), without their jobs."""
     first, second = read(predicted), read(measured)
     if first.experiment and second.experiment and first.experiment != second.experiment:
         raise InputError(second.path / 'manifest.json', f"'{second.experiment}'", f"'{first.experiment}' as in {first.path}", None, 'experiment')
     if first.swept != second.swept:
         raise InputError(second.path / 'summary.csv', f"swept '{','.join(second.swept)}'",
                          f"'{','.join(first.swept)}' as in {first.path}", 1)
-    return Pair(first, second, _match_rows(first, second), *_match_jobs(first, second))
+    return first, second, _match_rows(first, second)
 
 
 def _match_rows(first, second):

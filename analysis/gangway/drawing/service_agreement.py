@@ -8,8 +8,7 @@ command.need_matplotlib()
 
 from matplotlib.lines import Line2D
 
-from gangway.drawing import agreement, quantity, style
-from gangway.drawing.results import read
+from gangway.drawing import agreement, names, quantity, style
 
 _PERCENTILES = {'p50': 'o', 'p99': 's'}
 _SMALL = 1e-12
@@ -51,14 +50,19 @@ def errors(both, client):
 def table(predicted, measured):
     """Lines of Markdown: each policy and client as measured and as predicted, and the errors over all policies."""
     both = pairs(predicted, measured)
-    yield '| policy | client | median: measured, predicted | p99 | within its objective | jobs a second |'
-    yield '|---|---|---|---|---|---|'
-    for first, second in sorted(both, key=lambda pair: (pair[1].client, pair[1].latency['p99'].mean)):
+    swept = list(map(names.parameter, measured.swept))
+    head = [*swept, 'policy', 'client', 'median: measured, predicted', 'p99', 'within its objective', 'jobs a second']
+    yield f'| {" | ".join(head)} |'
+    yield '|' + '---|' * len(head)
+    for first, second in sorted(both, key=lambda pair: (pair[1].client, pair[1].point, _worst_last(pair[1].latency['p99'].mean))):
         cells = [_times(first, second, name) for name in _PERCENTILES]
         cells.append(f'{_attained(second)}, {_attained(first)}' if second.slo_ns else '')
         cells.append(_throughputs(first, second))
-        yield f'| `{second.policy}` | {second.client} | {" | ".join(cells)} |'
+        yield f'| {" | ".join([*second.swept, f"`{second.policy}`", second.client, *cells])} |'
     yield ''
+    for found, side, other in ((predicted, *agreement.sides(predicted, measured)), (measured, *reversed(agreement.sides(predicted, measured)))):
+        if len(found.services) > len(both):
+            yield f'left out: {len(found.services) - len(both)} rows that are {side} and not {other}'
     for client in dict.fromkeys(row.client for _, row in both):
         own = sum(row.client == client for _, row in both)
         for name, found in sorted(errors(both, client).items()):
@@ -73,15 +77,26 @@ def table(predicted, measured):
 
 
 def _times(predicted, measured, name):
-    unit, factor = quantity.unit_of_time(max(row.latency[name].mean for row in (predicted, measured)) / 1e6)
+    times = [row.latency[name].mean for row in (measured, predicted)]
+    known = [time for time in times if not math.isnan(time)]
+    unit, factor = quantity.unit_of_time(max(known, default=0) / 1e6)
 
-    def shown(row):
-        return ('≥' if name in row.bounds else '') + _short(row.latency[name].mean * factor / 1e6)
-    off = '' if name in (*predicted.bounds, *measured.bounds) else f' ({_error(predicted.latency[name].mean, measured.latency[name].mean)})'
-    return f'{shown(measured)}, {shown(predicted)} {unit}{off}'
+    def shown(row, time):
+        if math.isnan(time):
+            return 'starved' if row.starved_runs else '-'
+        return ('≥' if name in row.bounds else '') + _short(time * factor / 1e6)
+    off = '' if len(known) < 2 or name in (*predicted.bounds, *measured.bounds) else f' ({_error(*reversed(times))})'
+    return f'{shown(measured, times[0])}, {shown(predicted, times[1])}{f" {unit}" if known else ""}{off}'
+
+
+def _worst_last(time):
+    """Sorts times: who starved has none."""
+    return math.inf if math.isnan(time) else time
 
 
 def _attained(row):
+    if math.isnan(row.attainment.mean):
+        return '-'
     return ('≤' if row.bound('attainment') else '') + f'{100 * row.attainment.mean:.0f} %'
 
 
@@ -110,8 +125,8 @@ def draw(predicted, measured, point):
     both = [pair for pair in pairs(predicted, measured) if pair[1].point == point and pair[1].slo_ns]
     clients = list(dict.fromkeys(row.client for _, row in both))
     policies = sorted({row.policy for _, row in both},
-                      key=lambda policy: -max(row.latency['p99'].mean for _, row in both if row.policy == policy))
-    unit, factor = quantity.unit_of_time(min(row.latency['p50'].mean for pair in both for row in pair) / 1e6)
+                      key=lambda policy: -max(_worst_last(row.latency['p99'].mean) for _, row in both if row.policy == policy))
+    unit, factor = quantity.unit_of_time(min(_worst_last(row.latency['p50'].mean) for pair in both for row in pair) / 1e6)
     figure, grid = style.pyplot.subplots(1, len(clients), squeeze=False, sharey=True,
                                          figsize=(style.WIDTH, 1.1 + 0.24 * len(policies)))
     for axes, client in zip(grid.flat, clients):
@@ -125,6 +140,8 @@ def draw(predicted, measured, point):
                 times = [row.latency[name].mean * factor / 1e6 for name in _PERCENTILES]
                 axes.plot(times, [place + shift] * 2, color=colour, linewidth=0.8, zorder=2)
                 style.mark_bounds(axes, [(time, place + shift, row.bound(name)) for time, name in zip(times, _PERCENTILES)], colour, shown_by='x')
+                if row.starved_runs:
+                    style.mark_starved_row(axes, place + shift, colour)
                 for time, marker in zip(times, _PERCENTILES.values()):
                     axes.plot([time], [place + shift], marker=marker, color=colour, markersize=4, markeredgecolor='white',
                               markeredgewidth=0.4, linestyle='none', zorder=3)
@@ -137,13 +154,15 @@ def draw(predicted, measured, point):
                *(Line2D([], [], color=style.GREY, marker=marker, markersize=4, linestyle='none',
                         label='median' if name == 'p50' else name) for name, marker in _PERCENTILES.items()),
                Line2D([], [], color='black', linewidth=0.8, linestyle='--', label='objective'),
-               *style.bound_handles({row.bound(name) for pair in both for row in pair for name in _PERCENTILES}, shown_by='x')]
+               *style.bound_handles({row.bound(name) for pair in both for row in pair for name in _PERCENTILES}, shown_by='x'),
+               *style.starved_handles(any(row.starved_runs for pair in both for row in pair))]
     style.lay_out(figure, f'{measured.title} – latency, {other} and {one}', handles)
     return figure
 
 
 def _main(arguments):
-    print('\n'.join(table(read(arguments.predicted), read(arguments.measured))))
+    predicted, measured, _ = agreement.read_both(arguments.predicted, arguments.measured)
+    print('\n'.join(table(predicted, measured)))
 
 
 def cli(arguments=None):

@@ -160,6 +160,11 @@ def mark_starved(axes, x, colour='black', height=0.03, points_right=0):
               **{**_STARVED, 'color': colour})
 
 
+def mark_starved_row(axes, y, colour='black'):
+    """Likewise where the values of a row lie along the x axis: at its end, as no value is worse."""
+    axes.plot([1], [y], transform=axes.get_yaxis_transform(), zorder=6, clip_on=False, **{**_STARVED, 'color': colour})
+
+
 def starved_handles(drawn):
     """The legend entry for these crosses, if any were drawn."""
     return [Line2D([], [], label='starved: a client finished no job', **_STARVED)] if drawn else []
