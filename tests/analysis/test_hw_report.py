@@ -78,6 +78,17 @@ class Page(InAFolder):
         self.assertEqual(self.row('frs')[3], '+0.0 %')
         self.assertEqual(len(self.row('RED')), 5)  # a client, under each policy
 
+    def test_bounds_have_their_sign_and_no_error(self):
+        self.play()
+        folder = self.folder / 'frs-fig4' / 'cuda'
+        for name, column, told in (('summary', 'understated', 'RED'), ('clients', 'lower_bounds', 'ntt')):
+            head, *rows = (folder / f'{name}.csv').read_text().splitlines()
+            (folder / f'{name}.csv').write_text('\n'.join([f'{head},{column}', *(f'{row},{told if ",frs," in row else ""}' for row in rows), '']))
+        frs, srt = self.row('frs'), self.row('srt')
+        self.assertTrue(frs[2].startswith('≥ ') and not srt[2].startswith('≥'), (frs, srt))
+        self.assertEqual([frs[3], srt[3]], ['-', '+0.0 %'])
+        self.assertEqual([sum('/ ≥ ' in cell for cell in self.row('RED')), sum(cell.startswith('≥') for cell in self.row('RED'))], [1, 0])
+
     def test_agreement_is_held_against_the_goals(self):
         self.play()
         group = {metric: {'relative_error': error} for metric, error in (('antt', -0.03), ('stp', 0.01), ('dntt', None))}
@@ -86,11 +97,11 @@ class Page(InAFolder):
         file.write_text(json.dumps(told))
         self.assertIn('NTT of 4,500 single jobs is off by 0.4 % (median; goal 1 %), 6.2 % (90th percentile; goal 5 %); at worst ANTT by 3.0 % '
                       '(goal 2 %), STP by 1.0 % (goal 2 %), DNTT by - (goal 5 %).', hw_report.text(self.folder))
-        clients = [{'response_ns_mean': {'relative_error': error}} for error in (0.01, -0.2, 0.03, None)]
+        clients = [{'response_ns_mean': {'relative_error': error}} for error in (0.01, -0.2, 0.03, 0.05, None)]
         told.update(clients=clients, rankings=[{'equal': True}, {'equal': False}])
         (file.parent / 'again.json').write_text(json.dumps(told))
         self.assertIn('single jobs differs from a second measurement by 0.4 % (median; goal 1 %), ', hw_report.text(self.folder))
-        self.assertIn('the mean response of a client under a policy by 3.0 % (median; goal 2 %), 20.0 % at most (goal 8 %). '
+        self.assertIn('the mean response of a client under a policy by 4.0 % (median; goal 2 %), 20.0 % at most (goal 8 %). '
                       'Equal rankings of the policies: 1 of 2.', hw_report.text(self.folder))
         file.write_text('{}')
         with self.assertRaisesRegex(results.InputError, 'compare.json: found KeyError'):

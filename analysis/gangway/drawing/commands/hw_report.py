@@ -5,6 +5,7 @@ yet is left out.
 """
 import math
 import re
+import statistics
 from collections import Counter
 from pathlib import Path
 
@@ -172,7 +173,7 @@ def _experiment(folder):
 
 
 def _metrics(predicted, measured):
-    """Every policy: printed, predicted, measured, and by how much the prediction is off."""
+    """Every policy: printed, predicted, measured, and by how much the prediction is off, which of bounds nobody knows."""
     rows = {(row.point, row.policy): row for row in predicted.summary}
     printed = {(row.point, row.policy, row.metric): row.published for row in measured.published_metrics()}
     says = any(metric in _GOALS for _, _, metric in printed)
@@ -185,8 +186,10 @@ def _metrics(predicted, measured):
         line = [*row.swept, row.policy]
         for metric in _GOALS:
             mine, said = row.metrics[metric], other.metrics[metric] if other else results.Measured(math.nan, math.nan)
-            line += [*([_number(printed.get((row.point, row.policy, metric)))] if says else []), _interval(said), _interval(mine),
-                     _percent(said.mean / mine.mean - 1 if mine.mean else math.nan)]
+            bounds = [other.bound(metric) if other else '', row.bound(metric)]
+            line += [*([_number(printed.get((row.point, row.policy, metric)))] if says else []),
+                     *(results.SIGNS[bound] + _interval(value) for bound, value in zip(bounds, (said, mine))),
+                     _percent(math.nan if any(bounds) or not mine.mean else said.mean / mine.mean - 1)]
         lines.append(line)
     return markdown_table(head, lines)
 
@@ -213,7 +216,7 @@ def _errors(file, by):
         return (f'NTT of {error["jobs"]:,} single jobs {by} {100 * error["p50"]:.1f} % (median; goal 1 %), {100 * error["p90"]:.1f} % '
                 '(90th percentile; goal 5 %); at worst '
                 + ', '.join(f'{names.metric_name(metric)} by {_share(worst[metric])} (goal {100 * goal:.0f} %)' for metric, goal in _GOALS.items())
-                + (f'; the mean response of a client under a policy by {_share(clients[len(clients) // 2])} (median; goal 2 %), '
+                + (f'; the mean response of a client under a policy by {_share(statistics.median(clients))} (median; goal 2 %), '
                    f'{_share(clients[-1])} at most (goal 8 %)' if clients else '')
                 + (f'. Equal rankings of the policies: {sum(rankings)} of {len(rankings)}.' if rankings else '.'))
     except (KeyError, TypeError) as error:
@@ -221,14 +224,15 @@ def _errors(file, by):
 
 
 def _clients(predicted, measured):
-    """NTT, predicted / measured, of each client under each policy."""
+    """NTT, predicted / measured, of each client under each policy, with the signs of bounds."""
     if measured.swept or measured.alone():
         return ''
     policies = names.in_order(row.policy for row in measured.clients)
-    sides = [{(row.policy, row.client): row.ntt.mean for row in found.clients} for found in (predicted, measured)]
+    sides = [{(row.policy, row.client): results.SIGNS[row.bound('ntt')] + _number(row.ntt.mean) for row in found.clients}
+             for found in (predicted, measured)]
     clients = list(dict.fromkeys(row.client for row in sorted(measured.clients, key=lambda row: (-row.standalone_ns, row.client))))
     return 'NTT of each client, predicted / measured:\n\n' + markdown_table(
-        ['client', *policies], [[client, *(' / '.join(_number(side.get((policy, client))) for side in sides) for policy in policies)]
+        ['client', *policies], [[client, *(' / '.join(side.get((policy, client), '-') for side in sides) for policy in policies)]
                                 for client in clients])
 
 
