@@ -217,6 +217,14 @@ class Comparisons(InAFolder):
         self.assertEqual((code, out), (2, ''))
         self.assertRegex(errors, r'\Aerror: [^\n]*DIR_B\n\Z')
 
+    def test_metrics_of_another_definition_are_refused(self):
+        for key, usual, other in (('sigma', 'population', 'sample'), ('standalone', 'transformed', 'original')):
+            manifests = [json.loads((side / 'manifest.json').read_text()) for side in self.sides]
+            changed = {**manifests[1], 'configuration': {**manifests[1].get('configuration', {}), 'policies': [], key: other}}
+            (self.sides[1] / 'manifest.json').write_text(json.dumps(changed))
+            self.refused(f"measured/manifest.json: key 'configuration.{key}': found '{other}', expected '{usual}' as in ")
+            (self.sides[1] / 'manifest.json').write_text(json.dumps(manifests[1]))
+
     def test_another_experiment_is_refused(self):
         for side, name in zip(self.sides, ('fig4', 'fig5')):
             manifest = json.loads((side / 'manifest.json').read_text())

@@ -228,6 +228,14 @@ class Page(unittest.TestCase):
         self.assertNotIn('A and B', text)
         self.assertEqual(text.count('standalone (ms)'), 2)
 
+    def test_two_definitions_are_not_compared(self):
+        self.run_two('population')
+        self.run_two('sample', sigma='sample')
+        text, _ = self.report('population', 'sample')
+        self.check(text)
+        self.assertNotIn('A and B', text)
+        self.assertIn("key 'configuration.sigma': found 'sample', expected 'population'", html.unescape(text))
+
     def test_services(self):
         text, _ = self.report('services')
         self.check(text)

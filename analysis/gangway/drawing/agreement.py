@@ -78,6 +78,10 @@ def read_both(predicted, measured):
     first, second = read(predicted), read(measured)
     if first.experiment and second.experiment and first.experiment != second.experiment:
         raise InputError(second.path / 'manifest.json', f"'{second.experiment}'", f"'{first.experiment}' as in {first.path}", None, 'experiment')
+    for key, value in second.definitions.items():
+        if value != first.definitions[key]:
+            raise InputError(second.path / 'manifest.json', f"'{value}'", f"'{first.definitions[key]}' as in {first.path}", None,
+                             f'configuration.{key}')
     if first.swept != second.swept:
         raise InputError(second.path / 'summary.csv', f"swept '{','.join(second.swept)}'",
                          f"'{','.join(first.swept)}' as in {first.path}", 1)

@@ -15,6 +15,7 @@ from gangway.drawing.csv_file import InputError, Measured, Row, read_table
 METRICS = metrics.ranked()
 _EFFICIENCY = 'concurrency_efficiency'
 _P99 = 'p99_response_ns'
+_DEFINITIONS = {'sigma': 'population', 'standalone': 'transformed'}  # what they are if an experiment does not say
 _JOB_KEY = ('point', 'policy', 'replication', 'permutation', 'client', 'job')
 TIE = 0.01  # values that differ by less than this share of them count as the same
 SIGNS = {'': '', 'at least': '≥ ', 'at most': '≤ ', 'rough': '~ '}  # before values that unfinished jobs make bounds
@@ -151,6 +152,7 @@ class Results:
     failed: tuple = ()  # Failed
     runs: int = 0  # of each point and policy; 0 where the manifest does not say
     busy: bool = False  # whether, as the manifest says, every client always has a job
+    definitions: dict = field(default_factory=dict)  # of metrics: key of the experiment -> which it is
 
     def starved(self, point, policy):
         """The clients that finished no job in some run of that point and policy."""
@@ -234,7 +236,7 @@ def read(path, chosen=()):
         'horizon' in configuration, _read_services(path, configuration), tuple(chosen),
         str(manifest.get('experiment') or '') if isinstance(manifest, dict) else '', failed,
         _count(configuration.get('replications', 1)) * _count(configuration.get('permutations', 1)) if configuration else 0,
-        load.is_full(configuration, swept))
+        load.is_full(configuration, swept), {key: str(configuration.get(key, usual)) for key, usual in _DEFINITIONS.items()})
 
 
 def _title(manifest, configuration, path):

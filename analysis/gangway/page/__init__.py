@@ -48,7 +48,7 @@ def page(folders):
     from jinja2 import Environment, PackageLoader
     folders = [Path(folder) for folder in folders]
     runs = [_run(folder, f'run-{number}') for number, folder in enumerate(folders, 1)]
-    pair = _pair(folders) if len(folders) == 2 else None
+    pair = _pair(folders, runs[1]['notes']) if len(folders) == 2 else None
     title = ' and '.join(dict.fromkeys(run['title'] for run in runs))
     template = Environment(loader=PackageLoader('gangway.page', '.'), autoescape=True, trim_blocks=True, lstrip_blocks=True).get_template(
         'page.html')
@@ -259,11 +259,12 @@ def _without_value(row, metric):
     return 'starved' if row.starved else '-' if math.isnan(row.metrics[metric].mean) else ''
 
 
-def _pair(folders):
-    """How two results of one experiment differ, such as a prediction and a measurement; None where the folders are of different ones."""
+def _pair(folders, notes):
+    """How two results of one experiment differ, such as a prediction and a measurement; None, and a note, where they cannot be compared."""
     try:
         both = agreement.read_pair(*folders)
-    except results.InputError:
+    except results.InputError as error:
+        notes.append(f'not compared with the other result: {error}')
         return None
     if agreement.sides(both.predicted, both.measured) == ('A', 'B'):
         return _pair_of_one_world(folders, both)
