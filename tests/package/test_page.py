@@ -236,6 +236,17 @@ class Page(unittest.TestCase):
         self.assertNotIn('A and B', text)
         self.assertIn("key 'configuration.sigma': found 'sample', expected 'population'", html.unescape(text))
 
+    def test_what_one_of_two_results_lacks(self):
+        self.run_two('all-there')
+        self.run_two('some-there', policies='[fcfs]', clients='[a]')
+        self.run_two('some-measured', 'cuda', policies='[fcfs]', clients='[a]')
+        for other, name in (('some-there', 'A'), ('some-measured', 'the prediction')):
+            text, _ = self.report('all-there', other)
+            self.check(text)
+            self.assertIn(f'Note: only {name} has results of rr.', text)
+            self.assertIn(f'Note: only {name} has b under fcfs; what is averaged or summed over clients is of other clients there.', text)
+        self.assertNotIn('Note: only', self.report('a', 'b')[0])
+
     def test_services(self):
         text, _ = self.report('services')
         self.check(text)

@@ -26,6 +26,7 @@ from gangway.whole_file import write_whole  # noqa: E402
 _MOST_ROWS = 2000      # of a table; the file has the rest
 _MOST_SVG = 250_000    # bytes of one figure; a larger one becomes a picture
 _MOST_FIGURES = 60
+_MOST_NAMED = 10         # results or clients that a note names
 _MOST_BYTES = 2_900_000  # of the page
 _MOST_TRACES = 600_000   # bytes of all timelines that the page carries
 
@@ -238,7 +239,30 @@ def _pair_of_one_world(folders, both):
     swept = {row.point: dict(zip(both.measured.swept, row.swept)) for row in both.measured.summary}
     style.prepare(titles=False)
     return {'title': 'A and B', 'folders': [str(folder) for folder in folders], 'conclusions': told['conclusions'],
+            'notes': [*_in_one_only(both)],
             'tables': [_difference_table(told, swept)], 'figures': _figures(comparing.kinds(*folders), 'pair'), 'worlds': []}
+
+
+def _in_one_only(both):
+    """Notes on what one of two results lacks, as a comparison says nothing of it."""
+    named = {'predicted': 'the prediction', 'measured': 'the measurement'}
+    results_of, clients_of = [], []
+    for found in (both.predicted, both.measured):
+        results_of.append({(row.point, row.policy): found.label(row.point, row.policy) or row.policy for row in found.summary})
+        clients_of.append({(row.point, row.policy, row.client): f'{row.client} under {found.label(row.point, row.policy) or row.policy}'
+                           for row in found.clients})
+    for side, name in enumerate(agreement.sides(both.predicted, both.measured)):
+        name, other = named.get(name, name), 1 - side
+        alone = [label for key, label in results_of[side].items() if key not in results_of[other]]
+        if alone:
+            yield f'only {name} has results of {_some(alone)}'
+        alone = [label for key, label in clients_of[side].items() if key[:2] in results_of[other] and key not in clients_of[other]]
+        if alone:
+            yield f'only {name} has {_some(alone)}; what is averaged or summed over clients is of other clients there'
+
+
+def _some(texts):
+    return ', '.join(texts[:_MOST_NAMED]) + (f' and {len(texts) - _MOST_NAMED} more' if len(texts) > _MOST_NAMED else '')
 
 
 def _of_both(one, two, metric):
@@ -275,7 +299,8 @@ def _pair(folders, notes):
         rows += [[*(two or one).swept, key[1], names.metric_name(metric), *_of_both(one, two, metric)] for metric in results.METRICS]
     head = [*map(names.parameter, both.measured.swept), 'policy', 'metric', 'predicted', 'measured', 'error']
     style.prepare(titles=False)
-    return {'title': 'Predicted and measured', 'conclusions': [], 'tables': [_table('Predicted and measured', head, rows)],
+    return {'title': 'Predicted and measured', 'conclusions': [], 'notes': [*_in_one_only(both)],
+            'tables': [_table('Predicted and measured', head, rows)],
             'figures': _figures(comparing.kinds(*folders), 'pair'),
             'worlds': [both.predicted.world, both.measured.world]}
 
