@@ -152,9 +152,9 @@ class Page(unittest.TestCase):
             two = antt['b'][policy]
             self.assertIn([policy, 'ANTT', f'{one:.3f}', f'{two:.3f}', f'{100 * (one - two) / two:+.1f} %'], rows)
 
-    def run_two(self, out, world='sim', code=0, name='two', **changes):
+    def run_two(self, out, world='sim', code=0, name='two', text=TWO, **changes):
         file = self.folder / 'two.yaml'
-        file.write_text(TWO.replace('name: two\nwork', f'name: {name}\nwork'))
+        file.write_text(text.replace('name: two\nwork', f'name: {name}\nwork'))
         made = subprocess.run([PROGRAM, 'run', file, '--out', self.folder / out, *(f'--set={path}={value}' for path, value in changes.items())],
                               capture_output=True, text=True)
         self.assertEqual(made.returncode, code, made.stderr)
@@ -235,6 +235,13 @@ class Page(unittest.TestCase):
         self.check(text)
         self.assertNotIn('A and B', text)
         self.assertIn("key 'configuration.sigma': found 'sample', expected 'population'", html.unescape(text))
+
+    def test_names_and_swept_values_stand_as_they_are(self):
+        text = TWO.replace('name: a,', 'name: "007",').replace('name: rr,', 'name: rr, label: "1e3",') + 'sweep: {seed: [123456789012345678, 7]}\n'
+        self.run_two('numbers', text=text)
+        rows = rows_of(self.report('numbers')[0])
+        self.assertIn(['1e3', '007'], [row[:2] for row in rows if row[0] == '1e3'] + [row[1:4:2] for row in rows if row[:1] == ['0']])
+        self.assertIn('123456789012345678', [row[2] for row in rows if row[1:2] == ['1e3']])
 
     def test_what_one_of_two_results_lacks(self):
         self.run_two('all-there')

@@ -16,7 +16,8 @@ from gangway.drawing import command
 
 command.need_matplotlib()
 
-from gangway.changed_tables import changed_tables, note_on  # noqa: E402  (matplotlib's lack is told first)
+from gangway import metrics  # noqa: E402  (matplotlib's lack is told first)
+from gangway.changed_tables import changed_tables, note_on  # noqa: E402
 from gangway.drawing import agreement, names, results, studies, style  # noqa: E402
 from gangway.drawing.commands import compare as comparing  # noqa: E402
 from gangway.drawing.commands import figures as drawing  # noqa: E402
@@ -72,7 +73,7 @@ def _run(folder, place):
     tables = [_table('Summary', *report._measured(found))]
     if found.services:
         tables.append(_table('Services', *report._services(found), report.RANGES if report.has_ranges(found) else ''))
-    tables.append(_file_table('Clients', folder / 'clients.csv'))
+    tables.append(_file_table('Clients', folder / 'clients.csv', metrics.first('client')))
     if found.published:
         tables.append(_table('Published values', *report._published(found)))
     return {'title': found.title, 'path': str(folder), 'facts': _facts(manifest), 'tables': tables, 'tally': report.tally(found.published),
@@ -84,7 +85,7 @@ def _run(folder, place):
 def _study(folder, place):
     manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
     return {'title': studies.read(folder).title, 'path': str(folder), 'facts': _facts(manifest),
-            'tables': [_file_table('Summary', folder / 'summary.csv')], 'tally': '', 'notes': _notes(folder),
+            'tables': [_file_table('Summary', folder / 'summary.csv', 'sets')], 'tally': '', 'notes': _notes(folder),
             'figures': _figures(drawing.kinds(folder), place),
             'again': _again(folder, manifest), 'traces': [], 'configuration': json.dumps(manifest.get('configuration', {}), indent=1)}
 
@@ -121,19 +122,22 @@ def _table(name, head, rows, about=''):
     return {'name': name, 'about': about, 'head': head, 'rows': shown, 'left_out': max(0, len(rows) - _MOST_ROWS)}
 
 
-def _file_table(name, file):
+def _file_table(name, file, first):
+    """The whole file. first: its first column of values; those before it, and texts, stand as they are, such as a client called 007."""
     columns, rows = results.read_table(file, [])
+    texts = {*columns[:columns.index(first)], *(metric.name for metric in metrics.ALL if metric.kind == 'text')}
     chosen = [column for column in columns if any(row.text(column) for row in rows) and not column.endswith('_ci95')]
     heads = [names.parameter(column) if '.' in column else column.replace('_', ' ') for column in chosen]
-    in_ns = [_is_time(column, columns) for column in chosen]
+    in_ns = [column not in texts and _is_time(column, columns) for column in chosen]
     heads = [re.sub(r' ns\b', '', head) + ' (ms)' if is_time else head for head, is_time in zip(heads, in_ns)]
-    return _table(name, heads, [[_short(row.text(column), 1e-6 if is_time else 1) for column, is_time in zip(chosen, in_ns)] for row in rows])
+    return _table(name, heads, [[row.text(column) if column in texts else _short(row.text(column), 1e-6 if is_time else 1)
+                                 for column, is_time in zip(chosen, in_ns)] for row in rows])
 
 
 def _is_time(column, columns):
-    """Whether a column is to be shown in ms: not a swept path, nor what repeats one in base units."""
+    """Whether a column of values is to be shown in ms: not what repeats one in base units."""
     repeats = column.endswith('_ns') and column.removesuffix('_ns') in columns
-    return bool(re.search(r'_ns(_|$)', column)) and '.' not in column and not repeats
+    return bool(re.search(r'_ns(_|$)', column)) and not repeats
 
 
 def _short(text, factor=1):
