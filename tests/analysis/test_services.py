@@ -215,6 +215,12 @@ class Services(InAFolder):
         self.assertEqual(self.line_of(axes, 'edf', found), [(20, 4), (20, 6), (20, 5)])  # in the order of the loads
         self.assertEqual(self.marks(axes, 'x'), [(41, 1.0)])
 
+    def test_where_a_client_is_alone_the_others_finish_nothing(self):
+        found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (1, 'edf', 'web', 0, 2, 6, '', 5, 0.9, 100),
+                                (1, 'edf', 'training', 0, 30, 60, '', '', '', 20), (2, 'edf', 'training', 0, 30, 60, '', '', '', 40)])
+        axes, = services.draw_throughput_and_tail(found).axes
+        self.assertEqual(self.line_of(axes, 'edf', found), [(0, 4), (20, 6)])
+
     def test_without_a_sweep_each_policy_is_a_point(self):
         found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (0, 'fcfs', 'web', 3, 0, 0, '', 5, 0, 0)], swept=False)
         self.assertFalse(services.against_load(found))

@@ -1,6 +1,7 @@
 """What services are judged by: latency and attainment against load, how latencies are distributed, and throughput against
 tail latency. A client that starved has no latency, which is worse than any."""
 import math
+from collections import Counter
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
@@ -138,10 +139,10 @@ def draw_throughput_and_tail(results):
     for axes, client in zip(grid[0], clients):
         mine = sorted((row for row in results.services if row.client == client), key=lambda row: order[row.point])
         others = [row for row in results.services if row.client != client] or mine
-        done, at_most = {}, {(row.point, row.policy) for row in others if row.bound('throughput')}
+        done, at_most = Counter(), {(row.point, row.policy) for row in others if row.bound('throughput')}  # nothing where it is alone
         bounds |= {'at most'} if at_most else set()
         for row in others:
-            done[row.point, row.policy] = done.get((row.point, row.policy), 0) + row.throughput.mean
+            done[row.point, row.policy] += row.throughput.mean
         unit, factor = _unit(row.latency[_TAIL].mean for row in mine)
         for policy, look in looks.items():
             rows = [row for row in mine if row.policy == policy]
