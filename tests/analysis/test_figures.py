@@ -548,5 +548,12 @@ class Words(unittest.TestCase):
         self.assertEqual(len({look.colour for look in four.values()}), 4)
 
 
+class Legends(InAFolder):
+    def test_a_label_that_begins_with_an_underscore_is_there(self):
+        figure = style.pyplot.figure()
+        style.lay_out(figure, '', [style.Line2D([], [], label=label) for label in ('fcfs', '_rr', '_')])
+        self.assertEqual([text.get_text().strip() for text in figure.legends[0].get_texts()], ['fcfs', '_rr', '_'])
+
+
 if __name__ == '__main__':
     unittest.main()

@@ -275,11 +275,16 @@ def lay_out(figure, title, handles):
 
 def _widest_legend(figure, handles, top):
     for lines in range(1, len(handles) + 1):
-        legend = figure.legend(handles=handles, loc='upper center', bbox_to_anchor=(0.5, top), borderaxespad=0,
-                               ncol=math.ceil(len(handles) / lines), columnspacing=1.4, handlelength=2.4)
+        legend = figure.legend(handles, [_in_legend(handle.get_label()) for handle in handles], loc='upper center', bbox_to_anchor=(0.5, top),
+                               borderaxespad=0, ncol=math.ceil(len(handles) / lines), columnspacing=1.4, handlelength=2.4)
         if lines == len(handles) or _extent(figure, legend).width < figure.get_figwidth() * figure.dpi:
             return legend
         legend.remove()
+
+
+def _in_legend(label):
+    """matplotlib leaves out what begins with an underscore."""
+    return f' {label}' if label.startswith('_') else label
 
 
 def _extent(figure, artist):
