@@ -118,6 +118,18 @@ class Starved(InAFolder):
         page, = client_sweep.draw(found)
         self.assertEqual([x for panel in self.crosses(page)[0] for x, _ in panel], [2])
 
+    def test_metrics_that_are_no_averages_over_clients_have_their_value(self):
+        self.starving()
+        file = self.folder / 'summary.csv'
+        head, *rows = file.read_text().splitlines()
+        file.write_text('\n'.join([f'{head},utilisation,makespan_ns,jain', *(f'{row},0.5,2e6,{value}' for row, value in zip(rows, ('', 0.9))), '']))
+        found = results.read(self.folder, ['utilisation', 'makespan_ns', 'jain'])
+        self.assertRegex(report.text(found), r'\| piv +\| 0.50 +\| ≥ 2.00 +\| starved +\| 2 +\| b, d +\|')
+        marks, legend = self.crosses(bars.draw_metrics(found))
+        self.assertEqual([len(panel) for panel in marks], [0, 0, 1])
+        self.assertIn('starved: a client finished no job', legend)
+        self.assertNotIn('starved: a client finished no job', self.crosses(bars.draw_metrics(results.read(self.folder, ['utilisation'])))[1])
+
     def test_where_all_is_well_no_figure_has_one(self):
         found = self.write(['0,rr,2,0.1,1,,3,,4,12,0,,exact'], ['0,rr,a,2,,1000,12,0,0,exact'])
         for figure in (bars.draw_metrics(found), bars.draw_clients(found)):

@@ -63,13 +63,13 @@ def draw_metrics(results):
         style.mark_bounds(axes, [(policies.index(row.policy), row.metrics[metric].mean, row.bound(metric)) for row in results.summary],
                           shown_by='point' if log else 'bar')
         for row in results.summary:
-            if row.starved:
+            if row.starves(metric):
                 style.mark_starved(axes, policies.index(row.policy))
         _label_policies(axes, policies, room)
         if log:
             scale_log(axes, [row.metrics[metric] for row in results.summary])
         axes.set_ylabel(names.metric(metric))
-    starved = style.starved_handles(any(row.starved for row in results.summary))
+    starved = style.starved_handles(any(row.starves(metric) for row in results.summary for metric in metrics))
     shown = [row.metrics[metric] for row in results.summary for metric in metrics]
     style.lay_out(figure, results.title, [*interval_handles(results, shown), *style.published_handles(published),
                                           *style.bound_handles(results.bounds(metrics)), *starved])

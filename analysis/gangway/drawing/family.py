@@ -45,7 +45,7 @@ def draw(results):
     lines = [Line2D([], [], label=names.setting(results.swept[other], value), **look) for value, look in looks.items()]
     style.lay_out(figure, results.title, [*lines, *sweep.band_handles(results, shown), *style.published_handles(published),
                                           *style.bound_handles(results.bounds(metrics)),
-                                          *style.starved_handles(any(row.starved for row in results.summary))])
+                                          *style.starved_handles(any(row.starves(metric) for row in results.summary for metric in metrics))])
     return figure
 
 
@@ -78,7 +78,7 @@ def _draw_panel(axes, results, axis, other, metric, looks):
         style.mark_bounds(axes, [(axis.place(row), sweep.measured_of(row, metric).mean, row.bound(metric)) for row in results.summary
                                  if row.swept[other] == value], look['color'])
         for row in results.summary:
-            if row.starved and row.swept[other] == value and metric != 'evictions':
+            if row.starves(metric) and row.swept[other] == value:
                 style.mark_starved(axes, axis.place(row), look['color'])
     rows = {row.point: row for row in results.summary}
     for row in results.published_metrics():

@@ -82,8 +82,8 @@ def _draw_page(results, x, y, cells, policies, others, several):
             absent |= _mark_absent(axes, rows)
             bounds |= _mark_bounds(axes, rows, metric, len(policies))
             empty = [row for line_of_rows in rows for row in line_of_rows if row is not None and math.isnan(_value(row, metric))]
-            starved |= any(row.starved or metric in METRICS for row in empty)  # averaged over clients: nothing else leaves it out
-            nothing |= any(not row.starved and metric not in METRICS for row in empty)
+            starved |= any(row.starves(metric) or metric in METRICS for row in empty)  # averaged over clients: nothing else leaves it out
+            nothing |= any(not row.starves(metric) and metric not in METRICS for row in empty)
         _draw_colours(figure, image, line[-1], metric)
     _label(grid, x, y, policies)
     reasons = [*(['a client finished no job'] if starved else []), *(['nothing to measure'] if nothing else [])]

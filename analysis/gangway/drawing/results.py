@@ -39,6 +39,11 @@ class Summary:
     understated: tuple = ()  # clients whose unfinished jobs raise their means: what is averaged over clients is a bound then
     p99_most_ns: float = math.nan  # the largest value that p99 could have; NaN where nothing limits it
 
+    def starves(self, metric):
+        """Whether it has no value because clients finished no job: other metrics than averages over clients have one all the same."""
+        known = metrics.find(metric)
+        return bool(self.starved) and (not known or bool(known.if_understated))
+
     def bound(self, metric):
         """What the real value is beside the one here: a key of SIGNS."""
         if metric in ('p50_response_ns', _P99):

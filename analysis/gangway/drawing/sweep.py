@@ -92,7 +92,7 @@ def _draw_panel(axes, results, axis, metric, others, looks):
             beside = bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_published(axes, places[row.point] + beside, row)
     for row in rows:
-        if row.starved and metric != 'evictions':
+        if row.starves(metric):
             beside = 0 if axis.numeric else bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_starved(axes, places[row.point] + beside, looks[row.policy].colour)
     axes.grid(axis='both' if axis.numeric else 'y')
@@ -165,7 +165,7 @@ def _label_panels(grid, results, axis, metrics, columns, inches):
 def _handles(looks, results, axis, metrics):
     published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
     published += style.bound_handles(results.bounds(metrics))
-    published += style.starved_handles(any(row.starved for row in results.summary))
+    published += style.starved_handles(any(row.starves(metric) for row in results.summary for metric in metrics))
     alone = [Line2D([], [], label='as fast as alone', **style.ALONE)] if _from_one(results, metrics[0]) else []
     shown = [measured_of(row, metric) for row in results.summary for metric in metrics]
     if not axis.numeric:

@@ -59,7 +59,7 @@ def _measured(found):
     def cells(row):
         if isinstance(row, results.Failed):
             return [*('failed' for _ in shown), '', '', '', row.error]
-        return [*('starved' if row.starved else results.SIGNS[row.bound(metric)] + _interval(row.metrics[metric]) for metric in shown),
+        return [*('starved' if row.starves(metric) else results.SIGNS[row.bound(metric)] + _interval(row.metrics[metric]) for metric in shown),
                 str(row.unfinished or ''), ', '.join(row.starved), ', '.join(row.understated), '']
 
     rows = [*found.summary, *found.failed]
