@@ -3,7 +3,9 @@ import argparse
 import importlib.util
 import os
 import sys
+from pathlib import Path
 
+from gangway.changed_tables import changed_tables, note_on
 from gangway.drawing.results import InputError
 
 
@@ -56,6 +58,13 @@ def add_metric(parser):
     """The option that says which metrics are shown."""
     parser.add_argument('--metric', action='append', default=[], metavar='COLUMN',
                         help='show this column of summary.csv (may be given several times) in the place of ANTT, DNTT and STP')
+
+
+def note_changes(folders):
+    """Tells of tables that are not as they were written, as `gangway compare` does."""
+    for folder in dict.fromkeys(map(Path, folders)):
+        for name in changed_tables(folder):
+            print(f'note: {note_on(folder / name)}', file=sys.stderr)
 
 
 def _inches(text):

@@ -162,6 +162,7 @@ def draw(predicted, measured, point):
 
 def _main(arguments):
     predicted, measured, _ = agreement.read_both(arguments.predicted, arguments.measured)
+    command.note_changes([arguments.predicted, arguments.measured])
     print('\n'.join(table(predicted, measured)))
 
 

@@ -43,6 +43,7 @@ def kinds(predicted, measured):
 
 def _main(arguments):
     out = arguments.out or Path(arguments.predicted)
+    command.note_changes([arguments.predicted, arguments.measured])
     for path in draw(Path(arguments.predicted), Path(arguments.measured), out, arguments.width, not arguments.no_title):
         print(path)
 

@@ -163,6 +163,7 @@ def _places(sources, out):
 
 def _main(arguments):
     sources = [Path(source) for source in arguments.folders]
+    command.note_changes(source for source in sources if not timeline.is_file(source))
     for source, place in zip(sources, _places(sources, arguments.out)):
         for path in draw(source, place, arguments.width, not arguments.no_title, arguments.metric, arguments.figure):
             print(path)

@@ -278,6 +278,7 @@ def _percent(share):
 
 def _main(arguments):
     page = text(arguments.folder)
+    command.note_changes(file.parent for file in sorted(Path(arguments.folder).glob('*/*/manifest.json')))
     path = Path(arguments.folder) / 'report.md'
     write_whole(path, page)
     print(path)

@@ -60,6 +60,7 @@ def _cells(counts):
 
 def _main(arguments):
     made = table(arguments.folders)
+    command.note_changes(arguments.folders)
     if arguments.page is None:
         print(made, end='')
         return

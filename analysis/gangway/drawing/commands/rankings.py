@@ -31,6 +31,7 @@ def write(workloads, out):
 
 def _main(arguments):
     workloads = [ranking.Workload(results.read(folder)) for folder in arguments.folders]
+    command.note_changes(arguments.folders)
     for workload in workloads:
         if [other.name for other in workloads].count(workload.name) > 1:
             raise results.InputError(workload.name, 'two folders of that name', 'different names')

@@ -179,6 +179,7 @@ def _tex_table(head, rows):
 
 def _main(arguments):
     found = [results.read(folder, arguments.metric) for folder in arguments.folders]
+    command.note_changes(arguments.folders)
     for each in found:
         content = tex(each) if arguments.tex else text(each)
         print(content)
