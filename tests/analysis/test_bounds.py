@@ -142,7 +142,7 @@ class Percentiles(WithBounds):
             workload = ranking.Workload(self.write(percentiles='lower-bound', most=most))
             table = next(table for table in ranking.tables([workload]) if table.metric.name == 'p99')
             self.assertIn(f'| rr | {sign}1.00 **1** |', ranking.markdown([table]))
-            self.assertEqual({row[-1] for row in ranking.csv_rows([table])}, {'bound', bound})
+            self.assertEqual({row[-2] for row in ranking.csv_rows([table])}, {'bound', bound})
 
 
 class Rankings(WithBounds):

@@ -78,7 +78,7 @@ class Workload:
         if metric in results.METRICS:
             return row.metrics[metric]
         if metric == 'p99':
-            return _plain(row.p99.mean)
+            return row.p99
         if metric == 'jain':
             return _plain(row.jain)
         every = [each for each in self._summary.values() if not each.starved]
@@ -104,7 +104,11 @@ def _better(one, other, metric):
     one, other = one.value, other.value
     if math.isnan(one.mean) or math.isnan(other.mean):
         return not math.isnan(one.mean) and math.isnan(other.mean)
-    gain = other.mean - one.mean if metric.lower else one.mean - other.mean
+    # Of values of all jobs the intervals are of their means over replications: these are what they can tell apart.
+    first, second = one.middle, other.middle
+    if math.isnan(first + one.ci95 + second + other.ci95):
+        first, second = one.mean, other.mean
+    gain = second - first if metric.lower else first - second
     tie = max(metric.absolute_tie, metric.tie * max(abs(one.mean), abs(other.mean)))
     return gain > (one.half_width + other.half_width or tie)
 
@@ -166,7 +170,8 @@ def markdown(made):
     policies = sorted({policy for table in made for policy in table.policies},
                       key=lambda policy: (overview.get(policy, math.inf), policy))
     lines = ['# Mean ranks', '', 'Over the workloads that a policy can play; 1 is best. A rank is 1 + how many policies are better by more than both '
-             '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. A policy '
+             '95 % intervals (±) together; where there is none, by more than 1 %, and of overheads by more than half a percentage point. Of p99, '
+             'which is of all jobs, the interval [low, high] is of the mean over replications, and these means are compared. A policy '
              'under which a client starves (finishes no job in some run) comes after all others; where clients starve under all, none has a '
              'rank.' + _said_of_bounds(made), '',
              *_rows(['policy', 'decides', *(table.metric.title for table in made), 'mean'],
@@ -196,7 +201,7 @@ def _heading(table, workload):
 
 
 def _cell(table, policy, workload):
-    """Value, half-width of its interval, rank."""
+    """Value, its interval, rank."""
     entry = table.entry(policy, workload)
     if entry is None:
         return ''
@@ -205,8 +210,11 @@ def _cell(table, policy, workload):
     rank = f'**{ranks[policy]}**' if policy in ranks else ''
     if entry.starved:
         return f"starved: {', '.join(entry.starved)} {rank}".rstrip()
-    interval = f' ±{digits(entry.value.ci95 / divisor, 2)}' if entry.value.half_width else ''
-    value = entry.value.mean / divisor
+    value, interval = entry.value.mean / divisor, ''
+    if entry.value.half_width and entry.value.centre is None:
+        interval = f' ±{digits(entry.value.ci95 / divisor, 2)}'
+    elif entry.value.half_width:
+        interval = f' [{", ".join(digits(end / divisor) for end in entry.value.interval)}]'
     return f"{entry.sign}{f'{value:.1f}' if table.metric.name == 'overhead' else digits(value)}{interval} {rank}"
 
 
@@ -216,13 +224,14 @@ def _rows(heading, rows):
 
 def csv_rows(made):
     """The same for programs: a line for each metric, workload and policy, in the units of the folders (ns, shares)."""
-    yield ['metric', 'workload', 'policy', 'value', 'ci95', 'rank', 'starved', 'bound']
+    yield ['metric', 'workload', 'policy', 'value', 'ci95', 'rank', 'starved', 'bound', 'centre']
     for table in made:
         for workload in table.workloads:
             for policy in sorted(workload.policies):
                 entry = table.entry(policy, workload)
                 yield [table.metric.name, workload.name, policy, _text(entry.value.mean), _text(entry.value.ci95),
-                       table.ranks[workload.name].get(policy, ''), '|'.join(entry.starved), entry.bound]
+                       table.ranks[workload.name].get(policy, ''), '|'.join(entry.starved), entry.bound,
+                       '' if math.isnan(entry.value.ci95) else _text(entry.value.middle)]
 
 
 def _text(number):
