@@ -63,7 +63,8 @@ class Rankings(Workloads):
         self.assertEqual(self.table('p99', self.finite('b')).ranks['b'], {'fcfs': 1, 'sjf': 2, 'srt': 2})
 
     def test_percentiles_are_ranked_by_their_means_over_replications_where_they_have_intervals(self):
-        folder = self.write('many', {policy: (2, 0, 1, 1, 1, 1, p99, 1) for policy, p99 in (('fcfs', 48e6), ('sjf', 7e6), ('srt', 5e6), ('rr', 90e6))})
+        pooled = {'fcfs': 48e6, 'sjf': 7e6, 'srt': 5e6, 'rr': 90e6}
+        folder = self.write('many', {policy: (2, 0, 1, 1, 1, 1, p99, 1) for policy, p99 in pooled.items()})
         means = {'fcfs': (5e6, 6e6), 'sjf': (6e6, 0.5e6), 'srt': (4e6, 0.5e6)}
         head, *rows = (folder / 'summary.csv').read_text().splitlines()
         rows = [f"{row},{means.get(row.split(',')[1], ('', ''))[1]}" for row in rows]
@@ -87,6 +88,19 @@ class Rankings(Workloads):
         self.assertEqual(value, {'finite': {'fcfs': 0, 'sjf': 0.02, 'srt': 0.1}, 'loops': {'fcfs': 0.2, 'sjf': 0}})
         self.assertEqual(table.mean_rank, {'fcfs': 1.5, 'sjf': 1.5, 'srt': 3})
         self.assertIn('| policy | finite (%) | loops (%)\\* | mean rank |', ranking.markdown([table]))
+
+    def test_who_kills_jobs_does_less_work_and_is_neither_first_nor_a_yardstick(self):
+        folder = self.write('kills', {'fcfs': (2, 0, 1, 1, 1e9, 1, 1, 1), 'killer': (2, 0, 1, 1, 0.5e9, 1, 1, 1), 'srt': (2, 0, 1, 1, 1.1e9, 1, 1, 1),
+                                      'rr': (2, 0, 1, 1, 2e9, 1, 1, 1)}, starving=[('rr', 1)])
+        head, *rows = (folder / 'summary.csv').read_text().splitlines()
+        (folder / 'summary.csv').write_text('\n'.join([head + ',unfinished', *(f"{row},{3 * (',killer,' in row)}" for row in rows), '']))
+        table = self.table('overhead', ranking.Workload(results.read(folder)))
+        self.assertEqual(table.ranks['kills'], {'fcfs': 1, 'killer': 3, 'srt': 2, 'rr': 4})
+        page = ranking.markdown([table])
+        self.assertIn('| killer | ≥-50.0 **3** |', page)
+        self.assertIn('| srt | 10.0 **2** |', page)
+        (folder / 'summary.csv').write_text('\n'.join([head + ',unfinished', *(f'{row},3' for row in rows), '']))
+        self.assertIn('| srt | ~120.0 **3** |', ranking.markdown([self.table('overhead', ranking.Workload(results.read(folder)))]))
 
     def test_who_lets_clients_starve_comes_last(self):
         starving = self.finite('starves', starving={'srt': 3}.items())

@@ -30,7 +30,8 @@ METRICS = [
     _measured('jain'),
     Metric('overhead', 'overhead', True,
            'Where every client ends, by how much the makespan exceeds the shortest of any policy on this workload, since all do the same '
-           'work; where clients loop (*), how much of the best efficiency is lost, the sum over clients of time alone over time when '
+           'work (policies under which jobs are killed or refused do less: they come after those that do all, and before those that let '
+           'clients starve); where clients loop (*), how much of the best efficiency is lost, the sum over clients of time alone over time when '
            'sharing, per job.', absolute_tie=0.005, tie=0)]
 
 
@@ -40,6 +41,7 @@ class Entry:
     value: results.Measured  # NaN where a client starves
     starved: tuple  # the clients that do: not every run finished a job of theirs
     bound: str = ''  # a key of results.SIGNS
+    less_work: bool = False  # jobs were killed or refused, and the value would be better for it
 
     @property
     def sign(self):
@@ -67,11 +69,20 @@ class Workload:
         row = self._summary[policy]
         if row.starved:
             return Entry(_plain(math.nan), row.starved)
-        return Entry(self._value(metric.name, row), (), self._bound(metric.name, row))
+        return Entry(self._value(metric.name, row), (), self._bound(metric.name, row), metric.name == 'overhead' and self._did_less(row))
+
+    def _did_less(self, row):
+        """Whether its makespan is of fewer jobs than the workload has; where clients loop, that is no measure."""
+        return not self.endless and bool(row.bound('makespan_ns'))
+
+    def _bound_of_makespans(self, row):
+        """Of one over the shortest, which is a bound itself if all are."""
+        bound = row.bound('makespan_ns')
+        return 'rough' if bound and all(self._did_less(each) for each in self._summary.values() if not each.starved) else bound
 
     def _bound(self, metric, row):
         if metric == 'overhead':
-            return row.bound(_EFFICIENCY) if self.endless else ''
+            return row.bound(_EFFICIENCY) if self.endless else self._bound_of_makespans(row)
         return row.bound('p99_response_ns' if metric == 'p99' else metric)
 
     def _value(self, metric, row):
@@ -84,7 +95,8 @@ class Workload:
         every = [each for each in self._summary.values() if not each.starved]
         if self.endless:
             return _plain(1 - row.metrics[_EFFICIENCY].mean / max(each.metrics[_EFFICIENCY].mean for each in every))
-        return _plain(row.makespan_ns / min(each.makespan_ns for each in every) - 1)
+        shortest = min(each.makespan_ns for each in [each for each in every if not self._did_less(each)] or every)
+        return _plain(row.makespan_ns / shortest - 1)
 
     def ranks(self, metric):
         """policy -> 1 + how many are better than it: by more than both intervals together, or, where there are none, by more
@@ -101,9 +113,12 @@ def _plain(mean):
 
 
 def _better(one, other, metric):
+    less_work = one.less_work, other.less_work
     one, other = one.value, other.value
     if math.isnan(one.mean) or math.isnan(other.mean):
         return not math.isnan(one.mean) and math.isnan(other.mean)
+    if any(less_work) and not all(less_work):
+        return less_work[1]
     # Of values of all jobs the intervals are of their means over replications: these are what they can tell apart.
     first, second = one.middle, other.middle
     if math.isnan(first + one.ci95 + second + other.ci95):
