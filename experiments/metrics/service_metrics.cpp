@@ -107,6 +107,17 @@ Cell longest_queue(const ServiceSample& sample) {
   return static_cast<double>(longest);
 }
 
+// NaN, where no run has a window of a second, is smaller and larger than nothing.
+ServiceValue of_all_seconds(double ServiceMetrics::*member,
+                            const double& (*either)(const double&, const double&)) {
+  return [member, either](const ServiceSample& sample) {
+    std::optional<double> found;
+    for (const ServiceMetrics& m : sample.replications)
+      if (!std::isnan(m.*member)) found = found ? either(*found, m.*member) : m.*member;
+    return Cell(found);
+  };
+}
+
 ServiceMetric latency(const LatencyPercentile& of) {
   const double share = of.share;
   return {{.name = std::string("latency_ns_") + of.name,
@@ -184,6 +195,12 @@ std::list<ServiceMetric> Metrics<ServiceMetric>::usual() {
       {{.name = "share_against_weight", .label = "share over entitlement",
         .meaning = "Its GPU time over its entitlement by weight while it has a job; 1 is its full share."},
        averaged(&Of::share_against_weight), interval(&Of::share_against_weight)},
+      {{.name = "share_in_1s_least", .label = "least share over entitlement in 1 s",
+        .meaning = "Least of the same in windows of 1 s, each 0.1 s after the one before, of all runs. It has a job for nine tenths of the window. Empty: no window."},
+       of_all_seconds(&Of::share_in_1s_least, std::min<double>)},
+      {{.name = "share_in_1s_most", .label = "most share over entitlement in 1 s",
+        .meaning = "Most of the same."},
+       of_all_seconds(&Of::share_in_1s_most, std::max<double>)},
       {{.name = "queue_mean", .label = "jobs in the system", .unit = MetricUnit::count, .better = Better::lower,
         .meaning = "Released, unfinished jobs: mean over the window's time."},
        averaged(&Of::queue_mean), interval_unless_lost(&Of::queue_mean)},

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace gangway {
+namespace {
+
+constexpr Duration kTenth{100'000'000};
+constexpr std::size_t kTenths = 10;    // of a window
+constexpr double kLeastWithAJob = .9;  // of a window
+
+}  // namespace
 
 ServiceMeter::ServiceMeter(const std::vector<Client>& clients, std::int64_t gpus)
     : clients_(clients.size()), gpus_(static_cast<std::size_t>(gpus)) {
@@ -33,6 +40,45 @@ void ServiceMeter::Gpu::advance(Time now) {
 }
 
 void ServiceMeter::advance(Time now) {
+  while (next_tenth_ && *next_tenth_ <= now) {
+    advance_virtual_time(*next_tenth_);
+    for (Gpu& gpu : gpus_) gpu.advance(*next_tenth_);
+    end_tenth();
+    next_tenth_ = *next_tenth_ + kTenth;
+  }
+  advance_virtual_time(now);
+}
+
+void ServiceMeter::end_tenth() {
+  for (OfClient& client : clients_) {
+    auto& tenths = client.run.tenths;
+    tenths.push_back(sums_now(client));
+    if (tenths.size() <= kTenths) continue;
+    const Sums &begin = tenths.front(), &end = tenths.back();
+    const double entitled = end.entitled - begin.entitled;
+    const double window = static_cast<double>(kTenth.ns) * kTenths;
+    if (end.with_a_job - begin.with_a_job >= kLeastWithAJob * window && entitled > 0) {
+      const double share = (end.used - begin.used) / entitled;
+      // A comparison with NaN is false.
+      if (!(client.sums.share_in_1s_least <= share)) client.sums.share_in_1s_least = share;
+      if (!(client.sums.share_in_1s_most >= share)) client.sums.share_in_1s_most = share;
+    }
+    tenths.pop_front();
+  }
+}
+
+ServiceMeter::Sums ServiceMeter::sums_now(const OfClient& client) const {
+  Sums sums = client.run.sums;
+  for (std::size_t g = 0; g < gpus_.size(); ++g)
+    if (client.run.gpus[g].launches > 0) sums.used += gpus_[g].even - client.run.gpus[g].since;
+  if (client.run.jobs > 0) {
+    sums.entitled += client.sums.weight * (virtual_ - client.run.since);
+    sums.with_a_job += static_cast<double>((now_ - client.run.came).ns);
+  }
+  return sums;
+}
+
+void ServiceMeter::advance_virtual_time(Time now) {
   if (now <= now_) return;
   if (with_jobs_ > 0)
     virtual_ += static_cast<double>(busy_) * static_cast<double>((now - now_).ns) / weights_;
@@ -41,11 +87,13 @@ void ServiceMeter::advance(Time now) {
 
 void ServiceMeter::released(ClientId id, Time at) {
   advance(at);
+  if (!next_tenth_) next_tenth_ = at;
   OfClient& client = of(id);
   ++client.run.arrivals;
   ++client.sums.released;
   if (client.run.jobs++ == 0) {
     client.run.since = virtual_;
+    client.run.came = now_;
     weights_ = with_jobs_++ > 0 ? weights_ + client.sums.weight : client.sums.weight;
   }
   client.sums.queue_max = std::max(client.sums.queue_max, client.run.jobs);
@@ -58,7 +106,8 @@ void ServiceMeter::over(ClientId id, Time at) {
 
 // The client has no job any more.
 void ServiceMeter::settle(OfClient& client) {
-  client.run.entitled += client.sums.weight * (virtual_ - client.run.since);
+  client.run.sums.entitled += client.sums.weight * (virtual_ - client.run.since);
+  client.run.sums.with_a_job += static_cast<double>((now_ - client.run.came).ns);
   weights_ -= client.sums.weight;
   --with_jobs_;
 }
@@ -83,7 +132,7 @@ void ServiceMeter::off_gpu(ClientId id, DeviceId which, Time at) {
 
 // Nothing of the client is on the GPU any more.
 void ServiceMeter::leave(OfClient& client, OnGpu& on, Gpu& gpu) {
-  client.run.used += gpu.even - on.since;
+  client.run.sums.used += gpu.even - on.since;
   if (--gpu.clients == 0) --busy_;
 }
 
@@ -95,14 +144,14 @@ void ServiceMeter::run_over(const RunTotals& totals) {
     for (std::size_t g = 0; g < gpus_.size(); ++g)
       if (client.run.gpus[g].launches > 0) leave(client, client.run.gpus[g], gpus_[g]);
     if (client.run.jobs > 0) settle(client);
-    client.used += client.run.used;
-    client.entitled += client.run.entitled;
+    client.used += client.run.sums.used;
+    client.entitled += client.run.sums.entitled;
     if (window > 0) {
       ServiceMetrics& sums = client.sums;
       sums.arrivals_per_s += static_cast<double>(client.run.arrivals) * 1e9 / window;
       sums.throughput_per_s += static_cast<double>(client.run.finished) * 1e9 / window;
-      sums.gpu_time_ns += client.run.used;
-      sums.gpu_share += client.run.used / window / static_cast<double>(gpus_.size());
+      sums.gpu_time_ns += client.run.sums.used;
+      sums.gpu_share += client.run.sums.used / window / static_cast<double>(gpus_.size());
       sums.queue_mean += client.run.in_system / window;
     }
     client.run = {};
@@ -112,6 +161,7 @@ void ServiceMeter::run_over(const RunTotals& totals) {
   virtual_ = weights_ = 0;
   busy_ = with_jobs_ = 0;
   now_ = {};
+  next_tenth_.reset();
   if (window > 0) ++windows_;
 }
 

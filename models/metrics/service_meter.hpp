@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -29,6 +30,10 @@ struct ServiceMetrics {
   double queue_mean = 0;  // released, unfinished jobs, averaged over time
   // GPU time used over what its weight entitles it to; NaN: no GPU was used while it had a job.
   double share_against_weight = std::numeric_limits<double>::quiet_NaN();
+  // Least and most of the same in windows of one second, a tenth of a second apart, in which it had a job for
+  // at least nine tenths of the time. Of all runs; NaN: no such window.
+  double share_in_1s_least = std::numeric_limits<double>::quiet_NaN();
+  double share_in_1s_most = std::numeric_limits<double>::quiet_NaN();
   std::int64_t queue_max = 0;  // of all runs
 
   // Of the decided jobs; none if there are none.
@@ -57,11 +62,18 @@ class ServiceMeter : public JobSink, public RunObserver {
     int launches = 0;  // with blocks there
     double since = 0;  // Gpu::even when the first came
   };
+  // Since the run began, in ns.
+  struct Sums {
+    double used = 0, entitled = 0, with_a_job = 0;
+  };
   struct OfRun {
-    double used = 0, entitled = 0, in_system = 0;  // ns; the last one summed over jobs
+    Sums sums;             // until the client last came or left
+    double in_system = 0;  // ns, summed over jobs
     std::int64_t arrivals = 0, finished = 0, jobs = 0;
     double since = 0;  // virtual_ when the first of these jobs came
+    Time came;         // when it came
     std::vector<OnGpu> gpus;
+    std::deque<Sums> tenths;  // at the latest tenths of a second, at most a second apart
   };
   struct OfClient {
     ServiceMetrics sums;
@@ -75,6 +87,9 @@ class ServiceMeter : public JobSink, public RunObserver {
     void advance(Time now);
   };
   void advance(Time now);
+  void advance_virtual_time(Time now);
+  void end_tenth();
+  Sums sums_now(const OfClient& client) const;
   void leave(OfClient& client, OnGpu& on, Gpu& gpu);
   void settle(OfClient& client);
   OfClient& of(ClientId client) { return clients_[client.index]; }
@@ -87,6 +102,7 @@ class ServiceMeter : public JobSink, public RunObserver {
   double virtual_ = 0, weights_ = 0;
   std::int64_t busy_ = 0, with_jobs_ = 0;  // GPUs; clients
   Time now_;
+  std::optional<Time> next_tenth_;  // none: nothing was released
 };
 
 }  // namespace gangway

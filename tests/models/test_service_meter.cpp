@@ -110,6 +110,53 @@ TEST_CASE("a client that starves attains nothing", "[services]") {
   CHECK(b.queue_mean == Approx((490 + 480) / 500.0));
 }
 
+TEST_CASE("shares in windows of a second: who takes the GPU for long stands out", "[services]") {
+  // Both always have a job. A has the GPU in the first half of the first two seconds, B in the second half;
+  // then A has it for a whole second.
+  const Scenario scenario{{client("A", 0, 10), client("B", 0, 10)}};
+  const JobId a{ClientId{0}, 0}, b{ClientId{1}, 0};
+  std::vector<Record> records;
+  const auto add = [&](std::int64_t tenths, JobId job, Mark mark, std::uint64_t launch = 0) {
+    records.push_back(
+        {.time = Time{tenths * 100'000'000}, .launch = LaunchId{launch}, .job = job, .mark = mark});
+  };
+  add(0, a, Mark::released);
+  add(0, b, Mark::released);
+  for (std::int64_t second = 0; second < 2; ++second) {
+    const auto launch = static_cast<std::uint64_t>(2 * second + 1);
+    add(10 * second, a, Mark::started, launch);
+    add(10 * second + 5, a, Mark::gone, launch);
+    add(10 * second + 5, b, Mark::started, launch + 1);
+    add(10 * second + 10, b, Mark::gone, launch + 1);
+  }
+  add(20, a, Mark::started, 9);
+  SECTION("until it ends") {
+    add(30, a, Mark::gone, 9);
+    add(30, a, Mark::ended);
+    const auto shares = judge(scenario, records).clients;
+    CHECK(shares[0].share_in_1s_least == Approx(1));
+    CHECK(shares[0].share_in_1s_most == Approx(2));
+    CHECK(shares[1].share_in_1s_least == Approx(0).margin(1e-9));
+    CHECK(shares[1].share_in_1s_most == Approx(1));
+    CHECK(shares[0].share_against_weight == Approx(4. / 3));
+  }
+  SECTION("windows in which a client has too little to do are not judged") {
+    add(23, b, Mark::finished);  // nine tenths of the window that ends at 2.4 s: the latest of B
+    add(30, a, Mark::ended);
+    const auto shares = judge(scenario, records).clients;
+    // From 1.4 to 2.4 s A has 0.5 s and B 0.5 s. B is entitled to 0.45 s of it.
+    CHECK(shares[1].share_in_1s_most == Approx(.5 / .45));
+    CHECK(shares[1].share_in_1s_least == Approx(1));
+  }
+  SECTION("a run below a second has none") {
+    add(9, a, Mark::ended);
+    std::erase_if(records, [](const Record& record) { return record.time > Time{900'000'000}; });
+    const auto shares = judge(scenario, records).clients;
+    CHECK(std::isnan(shares[0].share_in_1s_least));
+    CHECK(std::isnan(shares[0].share_in_1s_most));
+  }
+}
+
 TEST_CASE("a job that is killed has missed, however young it was", "[services]") {
   Scenario scenario{{requests("A", 20, {{0}}, Duration{1000})}};
   const JobId job{ClientId{0}, 0};
