@@ -8,7 +8,7 @@ namespace {
 
 // Before what is made of the tree: how words are found and completed. Bash hands over `--out=a` as three
 // words.
-constexpr const char* kHead = R"sh(# bash completion for gangway, made by `gangway completion bash`
+constexpr const char* kBashHead = R"sh(# bash completion for gangway, made by `gangway completion bash`
 
 __gangway_words() {
     mapfile -O "${#COMPREPLY[@]}" -t COMPREPLY < <(compgen -W "$1" -- "$cur")
@@ -128,7 +128,7 @@ std::string bash_completion(const CommandTree& tree) {
     if (command.arguments.empty())
       arguments += fmt::format("        '{} 0') __gangway_options {} ;;\n", command.name, command.name);
   }
-  return kHead + fmt::format("__gangway_commands() {{\n    __gangway_words '{}'\n}}\n\n", commands) +
+  return kBashHead + fmt::format("__gangway_commands() {{\n    __gangway_words '{}'\n}}\n\n", commands) +
          by_case("__gangway_runs_program", "$1",
                  fmt::format("        {}) return 0 ;;\n        *) return 1 ;;\n", programs)) +
          by_case("__gangway_takes_value", "$1", valued + "        *) return 1 ;;\n") +

@@ -181,7 +181,7 @@ nlohmann::ordered_json json_of(const TaskSet& set, const BoundReport& report, co
   return json;
 }
 
-struct Arguments {
+struct BoundArguments {
   std::string file, horizon, save;
   double seconds = 0;
   std::uint64_t steps = 0;
@@ -200,7 +200,7 @@ void hold_against(const BoundReport& report, const Seen& seen) {
   }
 }
 
-int bound(Arguments& arguments) {
+int bound(BoundArguments& arguments) {
   const bool search = arguments.seconds > 0 || arguments.steps > 0;
   InWorld& in_world = arguments.in_world;
   const std::uint64_t seed = in_world.seed = arguments.seed.value_or(1);
@@ -245,7 +245,7 @@ int bound(Arguments& arguments) {
 }  // namespace
 
 void add_bound(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<BoundArguments>();
   CLI::App* sub =
       app.add_subcommand("bound", "response-time bounds of a task set, and why others do not apply");
   sub->add_option("taskset", arguments->file, "task set file")->type_name(value_type::kFile);

@@ -24,7 +24,7 @@
 namespace gangway {
 namespace {
 
-struct Arguments {
+struct CalibrateArguments {
   std::string world = "cuda", out, name, workload, mechanism;
   int device = 0, pairs = 6;
   bool force = false, answer = false;
@@ -42,7 +42,7 @@ std::vector<Client> clients_of(const std::string& given) {
 }
 
 // CUDA counts the devices that CUDA_VISIBLE_DEVICES lets it see from 0, and everything here means the first.
-void choose_device(const Arguments& arguments) {
+void choose_device(const CalibrateArguments& arguments) {
   if (arguments.world != "cuda") {
     if (arguments.device > 0)
       throw InputError({"--device", 0}, "device", std::to_string(arguments.device),
@@ -65,7 +65,7 @@ void choose_device(const Arguments& arguments) {
 }
 
 // What two processes of this program do to each other, with MPS, where it can be had, and without.
-void measure_sharing(const Arguments& arguments, Calibration& c,
+void measure_sharing(const CalibrateArguments& arguments, Calibration& c,
                      const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop) {
   const std::vector<std::string> command{"/proc/self/exe", "calibrate", "--answer", "--world",
                                          arguments.world,  "--out",     ""};
@@ -91,7 +91,7 @@ void measure_sharing(const Arguments& arguments, Calibration& c,
 }
 
 // How well it predicts.
-void judge(const Arguments& arguments, const std::string& mechanism, Calibration& c,
+void judge(const CalibrateArguments& arguments, const std::string& mechanism, Calibration& c,
            const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop) {
   if (arguments.pairs == 0) return;
   progress("pairs of kernels");
@@ -121,7 +121,7 @@ void print(const Calibration& c) {
                l.fit.parameters[1].value, l.fit.parameters[1].low, l.fit.parameters[1].high, l.meaning);
 }
 
-int calibrate(const Arguments& arguments, const std::string& command) {
+int calibrate(const CalibrateArguments& arguments, const std::string& command) {
   if (arguments.answer) {
     answer_for_context(RealDevices::named(arguments.world, "--world", "world").sharing_probe);
     return 0;
@@ -188,7 +188,7 @@ int calibrate(const Arguments& arguments, const std::string& command) {
 }  // namespace
 
 void add_calibrate(CLI::App& app, const std::string& command, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CalibrateArguments>();
   CLI::App* sub = app.add_subcommand("calibrate", "measure a device and write the files that describe it");
   sub->add_option("--world", arguments->world, "cuda (default) or host")
       ->type_name(fmt::format("{{{}}}", fmt::join(RealDevices::names(), ",")));

@@ -4,6 +4,8 @@
 #include <array>
 #include <sstream>
 
+#include "models/utf8.hpp"
+
 namespace gangway {
 namespace {
 
@@ -42,18 +44,11 @@ ValueFacts value_facts(const std::string& type) {
   return facts;
 }
 
-// Shells show one line.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (c == '\n') c = ' ';
-  return text;
-}
-
 OptionFacts option_facts(const CLI::Option& option) {
   OptionFacts facts;
   for (const std::string& name : option.get_snames()) facts.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) facts.names.push_back("--" + name);
-  facts.help = one_line(option.get_description());
+  facts.help = joined_lines(option.get_description());
   facts.flag = option.get_items_expected_max() == 0;
   facts.repeated = option.get_items_expected_max() > 1;
   if (!facts.flag) facts.value = value_facts(option.get_type_name());
@@ -69,10 +64,10 @@ std::vector<OptionFacts> options_of(const CLI::App& app) {
 
 CommandFacts command_facts(const CLI::App& app) {
   CommandFacts facts{
-      app.get_name(), one_line(app.get_description()), options_of(app), {}, app.get_prefix_command()};
+      app.get_name(), joined_lines(app.get_description()), options_of(app), {}, app.get_prefix_command()};
   for (const CLI::Option* option : app.get_options())
     if (option->get_positional())
-      facts.arguments.push_back({option->get_name(true), one_line(option->get_description()),
+      facts.arguments.push_back({option->get_name(true), joined_lines(option->get_description()),
                                  option->get_items_expected_max() > 1, value_facts(option->get_type_name())});
   return facts;
 }

@@ -24,7 +24,7 @@ constexpr std::size_t kMostClients = 10;
 constexpr std::size_t kMostRankings = 20;
 constexpr std::size_t kMostLacking = 10;
 
-struct Arguments {
+struct CompareArguments {
   std::string prediction, measurement, limits, baseline, metrics;
   bool json = false;
 };
@@ -315,7 +315,7 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<L
   return json;
 }
 
-int compare_policies(const Arguments& arguments) {
+int compare_policies(const CompareArguments& arguments) {
   for (const auto& [option, value] :
        {std::pair{"DIR_B", &arguments.measurement}, std::pair{"--fail-above", &arguments.limits}})
     if (!value->empty())
@@ -335,7 +335,7 @@ void tell_changed(const std::string& folder) {
     to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
 }
 
-int compare(const Arguments& arguments) {
+int compare(const CompareArguments& arguments) {
   if (!arguments.baseline.empty()) return compare_policies(arguments);
   if (arguments.measurement.empty())
     throw InputError({"compare", 0}, "DIR_B", "nothing", "a second result folder, or --baseline POLICY");
@@ -368,7 +368,7 @@ int compare(const Arguments& arguments) {
 }  // namespace
 
 void add_compare(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<CompareArguments>();
   CLI::App* sub = app.add_subcommand(
       "compare", "errors of a prediction, or whether two simulations differ by more than chance");
   sub->add_option("DIR_A", arguments->prediction, "result folder; if the worlds differ, the prediction")

@@ -1,28 +1,22 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.hpp"
 #include "experiments/library/doctor.hpp"
+#include "models/utf8.hpp"
 
 namespace gangway {
 namespace {
-
-// Messages of the system could span lines.
-std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
 
 void print_areas(const std::vector<Area>& areas) {
   for (const Area& area : areas) {
     fmt::print("{:<26} {}\n", area.name, area.yes() ? "yes" : "no");
     for (const Examined& part : area.parts)
       fmt::print("  {:<24} {:<3}  {}\n", part.what, part.yes ? "yes" : "no",
-                 one_line(part.found + (part.advice.empty() ? "" : "; " + part.advice)));
+                 joined_lines(part.found + (part.advice.empty() ? "" : "; " + part.advice)));
   }
 }
 

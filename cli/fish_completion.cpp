@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-constexpr const char* kHead = R"sh(# fish completion for gangway, made by `gangway completion fish`
+constexpr const char* kFishHead = R"sh(# fish completion for gangway, made by `gangway completion fish`
 
 function __gangway_listed
     set -l words (commandline -opc)
@@ -118,7 +118,7 @@ std::string takes_value(const CommandTree& tree) {
 }  // namespace
 
 std::string fish_completion(const CommandTree& tree) {
-  std::string out = kHead + takes_value(tree) + kAt;
+  std::string out = kFishHead + takes_value(tree) + kAt;
   for (const OptionFacts& option : tree.options) out += of_option("__gangway_at ''", option);
   for (const CommandFacts& command : tree.commands)
     out += line("__gangway_at ''", " -a " + command.name + " -d " + quoted(command.help));

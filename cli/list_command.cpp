@@ -15,12 +15,12 @@ namespace gangway {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 void list_recording(const std::string& file, bool json) {
   const recording::Recording r = recording::read_recording(file);
   if (json) {
-    fmt::print("{}\n", summary_json(r).dump(1, ' ', false, Json::error_handler_t::replace));
+    fmt::print("{}\n", summary_json(r).dump(1, ' ', false, OrderedJson::error_handler_t::replace));
     return;
   }
   std::string command;
@@ -35,11 +35,11 @@ void list_recording(const std::string& file, bool json) {
   if (!r.about.trouble.empty()) fmt::print("{}\n", r.about.trouble);
 }
 
-std::string text(const Json& from, const char* key) { return from.value(key, std::string()); }
+std::string text(const OrderedJson& from, const char* key) { return from.value(key, std::string()); }
 
-void print_metrics(const Json& list) {
+void print_metrics(const OrderedJson& list) {
   std::string file;
-  for (const Json& item : list) {
+  for (const OrderedJson& item : list) {
     if (file != text(item, "file")) fmt::print("{}{}:\n", file.empty() ? "" : "\n", text(item, "file"));
     file = text(item, "file");
     const std::string better = text(item, "better");
@@ -48,11 +48,11 @@ void print_metrics(const Json& list) {
   }
 }
 
-void print(const Json& list) {
-  for (const Json& item : list) {
+void print(const OrderedJson& list) {
+  for (const OrderedJson& item : list) {
     fmt::print("{:<20} {}\n", text(item, "name"),
                item.contains("path") ? text(item, "path") : text(item, "summary"));
-    for (const Json& p : item.value("parameters", Json::array()))
+    for (const OrderedJson& p : item.value("parameters", OrderedJson::array()))
       fmt::print("    {:<18} {} (default {}; {})\n", text(p, "name"), text(p, "summary"), text(p, "default"),
                  text(p, "range"));
   }
@@ -82,7 +82,7 @@ void add_list(CLI::App& app, int& code) {
   sub->callback([what, json, &code] {
     code = 0;
     if (recording::is_recording(*what)) return list_recording(*what, *json);
-    const Json list = listed(*what);
+    const OrderedJson list = listed(*what);
     if (*json)
       fmt::print("{}\n", list.dump(1));
     else if (*what == "metrics")

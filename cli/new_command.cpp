@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct NewArguments {
   std::string kind, name, out = ".";
   bool cpp = false, force = false;
 };
@@ -30,7 +30,7 @@ std::string word(const std::string& text) {
   return shell_quoted(text);
 }
 
-SkeletonKind kind_of(const Arguments& arguments) {
+SkeletonKind kind_of(const NewArguments& arguments) {
   if (arguments.kind == "policy")
     return arguments.cpp ? SkeletonKind::policy_in_cpp : SkeletonKind::policy_in_python;
   if (arguments.cpp)
@@ -62,7 +62,7 @@ std::string next_step(SkeletonKind kind, const std::string& name, const fs::path
   return "gangway run " + file;
 }
 
-void write_new(const Arguments& arguments) {
+void write_new(const NewArguments& arguments) {
   const SkeletonKind kind = kind_of(arguments);
   const fs::path path = write_skeleton(make_skeleton(kind, arguments.name), arguments.out, arguments.force);
   fmt::print("{} is written\nnext: {}\n", path.string(), next_step(kind, arguments.name, path));
@@ -71,7 +71,7 @@ void write_new(const Arguments& arguments) {
 }  // namespace
 
 void add_new(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<NewArguments>();
   CLI::App* sub = app.add_subcommand("new", "write a runnable file to start from");
   sub->add_option("kind", arguments->kind, "kind of file")
       ->required()

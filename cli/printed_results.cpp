@@ -65,7 +65,7 @@ void print_verdicts(const RunReport& report) {
              count("miss"), count("input"), count("shown"));
 }
 
-constexpr std::size_t kMostRows = 60;
+constexpr std::size_t kMostPrintedRows = 60;
 
 }  // namespace
 
@@ -106,7 +106,7 @@ void print_study(const StudyReport& report) {
   };
   print_row([&](std::size_t c) { return names[c]; });
   for (std::size_t row = 0; table.next(); ++row) {
-    if (row == kMostRows) return fmt::print("... more rows in summary.csv\n");
+    if (row == kMostPrintedRows) return fmt::print("... more rows in summary.csv\n");
     print_row([&](std::size_t c) {
       if (c <= first_share || table.text(c).empty()) return std::string(table.text(c));
       return fmt::format("{:.3f}", *table.number(c));

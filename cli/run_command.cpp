@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kMostRangesShown = 10;
 
-struct Arguments {
+struct RunArguments {
   std::string file;
   std::string world;  // empty: that of the manifest, or sim
   std::string out;
@@ -39,7 +39,7 @@ struct Arguments {
   std::string trace_limit = "1 GiB";
 };
 
-std::vector<Override> overrides(const Arguments& arguments) {
+std::vector<Override> overrides(const RunArguments& arguments) {
   std::vector<Override> all;
   for (const auto& [path, value] : named_values("--set", arguments.sets, "path", "a path")) {
     if (path == "seed" && !arguments.seed.empty())
@@ -50,12 +50,12 @@ std::vector<Override> overrides(const Arguments& arguments) {
   return all;
 }
 
-std::optional<PointSet> points_of(const Arguments& arguments, std::uint32_t points) {
+std::optional<PointSet> points_of(const RunArguments& arguments, std::uint32_t points) {
   if (!arguments.points) return std::nullopt;
   return PointSet::parse(*arguments.points, points);
 }
 
-void show(const RunProgress& progress) {
+void show_progress(const RunProgress& progress) {
   to_stderr("\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
             progress.groups_done, progress.groups, progress.runs_done, progress.runs,
             progress.jobs_per_second, progress.seconds_left);
@@ -72,13 +72,13 @@ void print_part(const PointSet& played, std::uint32_t points) {
 }
 
 // With --force it would begin anew.
-const char* what_goes_on(const Arguments& arguments) {
+const char* what_goes_on(const RunArguments& arguments) {
   return arguments.force ? "the same command without --force" : "the same command";
 }
 
 // The exit code where there is nothing new to print, which this says.
 template <typename Report>
-std::optional<int> without_results(const Report& report, const Arguments& arguments,
+std::optional<int> without_results(const Report& report, const RunArguments& arguments,
                                    const std::filesystem::path& out) {
   for (const std::string& note : report.notes) to_stderr("note: {}\n", note);
   if (report.was_complete && !report.interrupted) {
@@ -94,7 +94,7 @@ std::optional<int> without_results(const Report& report, const Arguments& argume
 // ---- a manifest that is run again
 
 // What the manifest says and the command line leaves open.
-void take_over(Arguments& arguments, const std::optional<KeptRun>& kept) {
+void take_over(RunArguments& arguments, const std::optional<KeptRun>& kept) {
   if (arguments.verify && (!kept || !kept->manifest.key.machine.empty()))
     throw InputError({"--verify", 0}, "experiment", quote(arguments.file),
                      kept ? "results of a simulation, because measurements never have the same bytes"
@@ -112,8 +112,8 @@ void take_over(Arguments& arguments, const std::optional<KeptRun>& kept) {
 
 // Says whether the results are those that the manifest lists. The exit code: `code`, or 1 where it was to be
 // verified and is not so.
-int verified(const Arguments& arguments, const std::optional<KeptRun>& kept, const std::filesystem::path& out,
-             int code) {
+int verified(const RunArguments& arguments, const std::optional<KeptRun>& kept,
+             const std::filesystem::path& out, int code) {
   const bool changed = !arguments.sets.empty() || !arguments.seed.empty() || arguments.other_points;
   if (!kept || code == 130 || !kept->manifest.key.machine.empty() || (changed && !arguments.verify))
     return code;
@@ -136,7 +136,7 @@ int verified(const Arguments& arguments, const std::optional<KeptRun>& kept, con
   return complain && code == 0 ? 1 : code;
 }
 
-int run_study(const Arguments& arguments, const std::string& command, Configuration configuration,
+int run_study(const RunArguments& arguments, const std::string& command, Configuration configuration,
               const std::optional<KeptRun>& kept) {
   if (arguments.world != "sim" || arguments.trace)
     throw InputError({arguments.trace ? "--trace" : "--world", 0}, "kind", "'study'",
@@ -162,7 +162,7 @@ int run_study(const Arguments& arguments, const std::string& command, Configurat
   return verified(arguments, kept, options.out, 0);
 }
 
-int run(Arguments arguments, const std::string& command) {
+int run(RunArguments arguments, const std::string& command) {
   if (arguments.native_clients) {
     std::signal(SIGINT, SIG_IGN);
     std::signal(SIGPIPE, SIG_IGN);
@@ -187,7 +187,7 @@ int run(Arguments arguments, const std::string& command) {
     to_stderr("{}{}\n", options.progress ? "\r\033[K" : "", line);
   };
   options.command = command;
-  if (isatty(STDERR_FILENO) != 0) options.progress = show;
+  if (isatty(STDERR_FILENO) != 0) options.progress = show_progress;
   const RunReport report = run_experiment(experiment, options, catch_interrupts());
   if (options.progress) to_stderr("\r\033[K");
   if (const auto code = without_results(report, arguments, options.out))
@@ -206,7 +206,7 @@ int run(Arguments arguments, const std::string& command) {
 }  // namespace
 
 void add_run(CLI::App& app, const std::string& command, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<RunArguments>();
   CLI::App* sub = app.add_subcommand("run", "run an experiment and fill a result folder");
   sub->add_option("experiment", arguments->file,
                   "experiment or study file, the name of one in Gangway's library, or the manifest.json of "

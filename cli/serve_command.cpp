@@ -25,7 +25,7 @@
 namespace gangway {
 namespace {
 
-struct Arguments {
+struct ServeArguments {
   std::string policy;
   std::vector<std::string> parameters;
   std::string socket;
@@ -79,7 +79,7 @@ std::uint64_t bytes_of(const std::string& option, const std::string& text) {
 }
 
 // The daemon's GPUs, its sockets, and how programs are placed.
-void place(const Arguments& arguments, live::DaemonSettings& settings) {
+void place(const ServeArguments& arguments, live::DaemonSettings& settings) {
   if (live::one_gpu(arguments.gpu)) {
     const Node number = Node::text(arguments.gpu, Origin{"--gpu", 0});
     settings.gpus.front().number = static_cast<unsigned>(Field(number, "gpu").integer(0, kMostGpus - 1));
@@ -105,7 +105,7 @@ void place(const Arguments& arguments, live::DaemonSettings& settings) {
   settings.moves.window = time_of("--move-window", arguments.move_window, settings.moves.window);
 }
 
-int serve(const Arguments& arguments) {
+int serve(const ServeArguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);  // who reads its output may go at any time
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
@@ -186,7 +186,7 @@ int serve(const Arguments& arguments) {
 }  // namespace
 
 void add_serve(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<ServeArguments>();
   CLI::App* sub = app.add_subcommand("serve", "share GPUs among programs started by exec, under a policy");
   sub->add_option(
          "--policy", arguments->policy,

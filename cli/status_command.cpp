@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Arguments {
+struct StatusArguments {
   std::string socket, every;
   unsigned gpu = 0;
   bool json = false, prometheus = false;
@@ -205,7 +205,7 @@ void print_prometheus(const Json& status) {
                    static_cast<double>(time.get<std::int64_t>()) * 1e-9);
 }
 
-void show(const Arguments& arguments) {
+void show(const StatusArguments& arguments) {
   const std::string text = live::ask_for_status(arguments.socket);
   try {
     Json status = Json::parse(text);
@@ -221,15 +221,15 @@ void show(const Arguments& arguments) {
   }
 }
 
-int status(const Arguments& arguments) {
+int status(const StatusArguments& arguments) {
   if (arguments.every.empty()) {
     show(arguments);
     return 0;
   }
   const Node node = Node::text(arguments.every, Origin{"--every", 0});
   const Duration period = Field(node, "every").duration(Duration{10'000'000});
-  const auto& interrupted = catch_interrupts();
-  while (!interrupted) {
+  const auto& stop = catch_interrupts();
+  while (!stop) {
     if (!arguments.json && !arguments.prometheus) fmt::print("\033[H\033[2J");
     show(arguments);
     std::fflush(stdout);
@@ -242,7 +242,7 @@ int status(const Arguments& arguments) {
 }  // namespace
 
 void add_status(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<StatusArguments>();
   CLI::App* sub = app.add_subcommand("status", "show the daemon's clients");
   sub->add_option("--gpu", arguments->gpu, "GPU whose daemon to ask (default 0)")->check(CLI::Range(0U, 63U));
   sub->add_option("--socket", arguments->socket,

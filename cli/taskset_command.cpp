@@ -13,13 +13,13 @@
 namespace gangway {
 namespace {
 
-struct Arguments {
+struct TasksetArguments {
   std::string method, out;
   std::vector<std::string> sets;
   std::uint64_t count = 1, seed = 1;
 };
 
-int draw(const Arguments& arguments) {
+int draw(const TasksetArguments& arguments) {
   const TaskSetGenerator generator =
       task_set_generator(arguments.method, named_values("--set", arguments.sets, "name", "a parameter"));
   if (arguments.out.empty()) {
@@ -36,7 +36,7 @@ int draw(const Arguments& arguments) {
 }  // namespace
 
 void add_taskset(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TasksetArguments>();
   CLI::App* sub = app.add_subcommand("taskset", "draw random task sets");
   sub->add_option("method", arguments->method, "how utilisations are drawn: see `gangway list utilisations`")
       ->required()

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct TraceArguments {
   std::string folder, policy;
   std::string out, limit = "1 GiB";
   std::uint32_t point = 0, replication = 0, permutation = 0;
@@ -55,7 +55,7 @@ void announce(const Experiment& experiment, const Manifest& manifest, const fs::
               limit);
 }
 
-int simulate(const Arguments& arguments, const Experiment& experiment, const WorldEntry& world,
+int simulate(const TraceArguments& arguments, const Experiment& experiment, const WorldEntry& world,
              const Unit& unit, const Manifest& manifest, const fs::path& file) {
   const std::uint64_t limit = read_trace_limit(arguments.limit);
   const std::atomic<bool>& stop = catch_interrupts();
@@ -76,7 +76,7 @@ int simulate(const Arguments& arguments, const Experiment& experiment, const Wor
   return 0;
 }
 
-int trace_recording(const Arguments& arguments, const CLI::App& options) {
+int trace_recording(const TraceArguments& arguments, const CLI::App& options) {
   for (const char* option : {"--point", "--policy", "--replication", "--permutation"})
     if (options.count(option) > 0)
       throw InputError({option, 0}, option, quote(options.get_option(option)->as<std::string>()),
@@ -97,7 +97,7 @@ int trace_recording(const Arguments& arguments, const CLI::App& options) {
   return 0;
 }
 
-int trace(const Arguments& arguments, const CLI::App& options) {
+int trace(const TraceArguments& arguments, const CLI::App& options) {
   if (recording::is_recording(arguments.folder)) return trace_recording(arguments, options);
   const Manifest manifest = read_manifest(arguments.folder);
   const std::string manifest_file = (fs::path(arguments.folder) / "manifest.json").string();
@@ -125,7 +125,7 @@ int trace(const Arguments& arguments, const CLI::App& options) {
 }  // namespace
 
 void add_trace(CLI::App& app, int& code) {
-  auto arguments = std::make_shared<Arguments>();
+  auto arguments = std::make_shared<TraceArguments>();
   CLI::App* sub = app.add_subcommand(
       "trace", "write the timeline of one run of a result folder, or of a recording, as Chrome trace JSON");
   sub->add_option("folder", arguments->folder, "result folder or recording")

@@ -6,7 +6,7 @@
 namespace gangway {
 namespace {
 
-constexpr const char* kHead = R"sh(#compdef gangway
+constexpr const char* kZshHead = R"sh(#compdef gangway
 # zsh completion for gangway, made by `gangway completion zsh`
 
 __gangway_listed() {
@@ -101,7 +101,7 @@ else
     compdef _gangway gangway
 fi
 )sh",
-                     kHead, options, commands, cases);
+                     kZshHead, options, commands, cases);
 }
 
 }  // namespace gangway

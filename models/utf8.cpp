@@ -35,4 +35,9 @@ std::string in_one_line(std::string text) {
   return text;
 }
 
+std::string joined_lines(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
 }  // namespace gangway

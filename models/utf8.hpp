@@ -13,4 +13,7 @@ bool is_utf8(std::string_view text);
 // With control characters replaced by '?', since they would end the line or reach the terminal.
 std::string in_one_line(std::string text);
 
+// With ends of lines replaced by spaces.
+std::string joined_lines(std::string text);
+
 }  // namespace gangway
