@@ -216,7 +216,8 @@ std::optional<double> value_of(const Comparison& comparison, const std::string& 
   }
   if (!of_jobs) return largest_error(comparison, metric);
   const Unfinished& unfinished = comparison.unfinished;
-  if (comparison.ntt.jobs + unfinished.predicted + unfinished.measured == 0) return std::nullopt;
+  if (comparison.ntt.jobs + unfinished.predicted + unfinished.measured + unfinished.absent == 0)
+    return std::nullopt;
   return metric == "ntt_p50" ? comparison.ntt.limit_p50 : comparison.ntt.limit_p90;
 }
 

@@ -38,10 +38,11 @@ struct JobErrors {
   double limit_p50 = 0, limit_p90 = 0;         // valid if jobs finished in either folder
 };
 
-// Jobs of both folders that did not finish in both.
+// Jobs that did not finish in both folders.
 struct Unfinished {
-  std::size_t predicted = 0, measured = 0,
-              both = 0;  // unfinished in the prediction only, in the measurement only, in both
+  // Jobs of both folders: unfinished in the prediction only, in the measurement only, in both.
+  std::size_t predicted = 0, measured = 0, both = 0;
+  std::size_t absent = 0;  // finished in one folder; the other has the run, but not them
 };
 
 // Clients that finished no job in some run; metrics over clients then have no value.

@@ -6,7 +6,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <set>
+#include <utility>
 
 #include "experiments/comparing/compared_rows.hpp"
 #include "models/error.hpp"
@@ -92,7 +95,7 @@ JobErrors spread(const std::vector<double>& errors, const Unfinished& unfinished
   std::vector<double> absolute;
   absolute.reserve(errors.size());
   for (double e : errors) absolute.push_back(std::abs(e));
-  const std::size_t endless = unfinished.predicted + unfinished.measured;
+  const std::size_t endless = unfinished.predicted + unfinished.measured + unfinished.absent;
   out.limit_p50 = rank_among(absolute, endless, 0.5);
   out.limit_p90 = rank_among(absolute, endless, 0.9);
   if (errors.empty()) return out;
@@ -134,13 +137,14 @@ class JobMatcher {
     merge(
         jobs_a, jobs_b, [](const Job& job) { return job.key(); },
         [this](const Job& in_a, const Job& in_b) { both(in_a, in_b); },
-        [this](const Job& job) { only_a_.add([&] { return text(job); }); },
-        [this](const Job& job) { only_b_.add([&] { return text(job); }); });
+        [this](const Job& job) { in_one(job, only_a_); }, [this](const Job& job) { in_one(job, only_b_); });
     only_a_.report(out_.unmatched);
     only_b_.report(out_.unmatched);
     for (GroupComparison& group : out_.groups) {
       const auto found = groups_.find({group.point, group.policy});
       if (found == groups_.end()) continue;
+      for (const auto& [run, jobs] : found->second.in_one)  // of other replications nothing was expected
+        if (found->second.in_both.count(run) > 0) found->second.unfinished.absent += jobs;
       group.unfinished = found->second.unfinished;
       group.ntt = spread(found->second.errors, group.unfinished);
       add(group.unfinished);
@@ -150,31 +154,48 @@ class JobMatcher {
   }
 
  private:
+  using Run = std::pair<std::uint32_t, std::uint32_t>;  // replication, permutation
   struct Errors {
     std::vector<double> errors;
     Unfinished unfinished;
+    std::set<Run> in_both;
+    std::map<Run, std::size_t> in_one;  // finished jobs that the other folder does not have
   };
 
-  void both(const Job& in_a, const Job& in_b) {
-    // Jobs come point by point and policy by policy: a group is looked up where it changes.
-    if (current_ == nullptr || in_a.point != point_ || in_a.policy != policy_) {
-      point_ = in_a.point;
-      policy_ = in_a.policy;
+  // Jobs come point by point and policy by policy: a group is looked up where it changes.
+  Errors& group_of(const Job& job) {
+    if (current_ == nullptr || job.point != point_ || job.policy != policy_) {
+      point_ = job.point;
+      policy_ = job.policy;
       current_ = &groups_[{point_, policy_names_[policy_]}];
     }
+    return *current_;
+  }
+
+  void both(const Job& in_a, const Job& in_b) {
+    Errors& group = group_of(in_a);
+    group.in_both.insert(run_of(in_a));
     const bool left_a = std::isnan(in_a.ntt), left_b = std::isnan(in_b.ntt);
     if (!left_a && !left_b)
-      current_->errors.push_back(relative_error(in_a.ntt, in_b.ntt));
+      group.errors.push_back(relative_error(in_a.ntt, in_b.ntt));
     else
-      ++(left_a && left_b ? current_->unfinished.both
-         : left_a         ? current_->unfinished.predicted
-                          : current_->unfinished.measured);
+      ++(left_a && left_b ? group.unfinished.both
+         : left_a         ? group.unfinished.predicted
+                          : group.unfinished.measured);
   }
+
+  void in_one(const Job& job, UnmatchedRows& rows) {
+    rows.add([&] { return text(job); });
+    if (!std::isnan(job.ntt)) ++group_of(job).in_one[run_of(job)];
+  }
+
+  static Run run_of(const Job& job) { return {job.replication, job.permutation}; }
 
   void add(const Unfinished& more) {
     out_.unfinished.predicted += more.predicted;
     out_.unfinished.measured += more.measured;
     out_.unfinished.both += more.both;
+    out_.unfinished.absent += more.absent;
   }
 
   std::string text(const Job& job) const {
