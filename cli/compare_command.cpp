@@ -315,6 +315,11 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<L
   return json;
 }
 
+void tell_changed(const std::string& folder) {
+  for (const std::string& name : changed_tables(folder))
+    to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
+}
+
 int compare_policies(const CompareArguments& arguments) {
   for (const auto& [option, value] :
        {std::pair{"DIR_B", &arguments.measurement}, std::pair{"--fail-above", &arguments.limits}})
@@ -323,16 +328,12 @@ int compare_policies(const CompareArguments& arguments) {
                        "nothing, because the policies of one folder are compared");
   const Differences differences = differences_to_baseline(arguments.prediction, arguments.baseline,
                                                           parse_metrics("--metrics", arguments.metrics));
+  tell_changed(arguments.prediction);
   if (arguments.json)
     fmt::print("{}\n", to_json(differences).dump(1));
   else
     print(differences);
   return 0;
-}
-
-void tell_changed(const std::string& folder) {
-  for (const std::string& name : changed_tables(folder))
-    to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
 }
 
 int compare(const CompareArguments& arguments) {

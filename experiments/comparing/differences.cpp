@@ -205,10 +205,12 @@ class Tester {
     return out_.paired ? paired_t_test(a, b) : welch_t_test(a, b);
   }
 
-  // Each side with its least values and with its most: the least significant of these tests, if all agree
-  // on who is larger. A side without a most may be larger still, one without a least smaller.
+  // Each side with its least values and with its most, if all agree on who is larger: the p value of the
+  // least significant of these tests, and the least difference. A side without a most may be larger still,
+  // one without a least smaller.
   void test_bounds(MetricDifference& row, const SampleValues& a, const SampleValues& b) const {
-    std::optional<TTest> worst;
+    std::optional<TTest> worst, least;
+    double from = 0;
     bool higher = !a.most.empty() && !b.least.empty(), lower = !a.least.empty() && !b.most.empty();
     for (const auto* of_a : {&a.least, &a.most})
       for (const auto* of_b : {&b.least, &b.most}) {
@@ -218,10 +220,17 @@ class Tester {
         higher = higher && test->difference > 0;
         lower = lower && test->difference < 0;
         if (!worst || test->p > worst->p) worst = test;
+        if (least && std::abs(test->difference) >= std::abs(least->difference)) continue;
+        least = test;
+        from = mean(*of_a);
       }
     if (!worst || (!higher && !lower)) return;
+    worst->difference = least->difference;
+    worst->low = least->low;
+    worst->high = least->high;
     row.test = worst;
     row.difference = worst->difference;
+    row.from = from;
     row.at_least = true;
     row.reason.clear();
   }
@@ -285,8 +294,9 @@ std::vector<std::string> usual_metrics() {
 }
 
 std::optional<double> MetricDifference::relative() const {
-  if (!difference || !a.mean || *a.mean == 0) return std::nullopt;
-  return *difference / std::abs(*a.mean);
+  const std::optional<double> base = from ? from : a.mean;
+  if (!difference || !base || *base == 0) return std::nullopt;
+  return *difference / std::abs(*base);
 }
 
 std::size_t Differences::count(Finding finding) const {

@@ -44,12 +44,14 @@ struct MetricDifference {
   SampleMean a, b;
   std::optional<double> difference;  // b - a, over the compared replications
   std::optional<TTest> test;
-  bool at_least = false;  // a side has bounds: the test is that of the values least favourable to it
+  // A side has bounds: `difference` and its interval are the least that they allow, and p the largest.
+  bool at_least = false;
+  std::optional<double> from;  // the mean of a in that least difference; none: `a.mean`
   std::optional<double> p_holm;
   Finding finding = Finding::untested;
   std::string reason;
 
-  std::optional<double> relative() const;  // difference over the mean of a; none if that is 0
+  std::optional<double> relative() const;  // difference over that mean of a; none if that is 0
 };
 
 struct ReplicatedFolder {

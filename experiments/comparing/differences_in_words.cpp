@@ -13,6 +13,15 @@ std::string plural(std::size_t count, const std::string& noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
+// Of replications without a partner.
+std::string left_out(const Differences& d) {
+  const std::uint32_t a = d.a.replications, b = d.b.replications;
+  if (!d.paired || a == b) return "";
+  const std::uint32_t more = a > b ? a - b : b - a;
+  return fmt::format(" {} has {} more, which {} left out.", a > b ? "A" : "B", plural(more, "replication"),
+                     more == 1 ? "is" : "are");
+}
+
 std::string how_compared(const Differences& d) {
   const auto seed = [](const ReplicatedFolder& folder) {
     return folder.seed ? fmt::format("seed {}", *folder.seed) : std::string("the same seeds");
@@ -23,10 +32,7 @@ std::string how_compared(const Differences& d) {
                        seed(d.a), seed(d.b), a, b);
   std::string text = fmt::format("Paired by replication, because both drew the same random numbers ({}): {}.",
                                  seed(d.a), plural(std::min(a, b), "pair"));
-  if (a != b)
-    text += fmt::format(" {} has {} more, which are left out.", a > b ? "A" : "B",
-                        plural(a > b ? a - b : b - a, "replication"));
-  return text;
+  return text + left_out(d);
 }
 
 bool has_sample(const ReplicatedFolder& side) { return side.replications > 1 && side.kept; }
@@ -105,7 +111,8 @@ const char* name_of(Finding finding) {
 
 std::vector<std::string> conclusions(const Differences& d) {
   if (!has_sample(d.a) || !has_sample(d.b)) {
-    std::vector<std::string> said{"Chance cannot be judged: these differences may or may not be real."};
+    std::vector<std::string> said{"Chance cannot be judged: these differences may or may not be real." +
+                                  left_out(d)};
     for (const ReplicatedFolder* side : {&d.a, &d.b})
       if (!has_sample(*side) && (side == &d.a || d.baseline.empty())) said.push_back(how_to_sample(*side));
     tell_understated(d, said);

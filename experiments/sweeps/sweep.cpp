@@ -11,6 +11,7 @@
 
 #include "experiments/results/row.hpp"
 #include "experiments/sweeps/swept_columns.hpp"
+#include "models/utf8.hpp"
 
 namespace gangway {
 namespace {
@@ -336,6 +337,9 @@ LabelledValue read_labelled(const Field& item) {
   if (item.node().find("value") == nullptr) return {std::nullopt, item};
   Mapping m = item.mapping();
   const LabelledValue labelled{m.need("label"), m.need("value")};
+  // Tables and figures show it in one line.
+  if (const std::string label = labelled.label->text(); in_one_line(label) != label)
+    labelled.label->fail(quote(label), "a label of one line, without control characters");
   m.finish();
   return labelled;
 }

@@ -116,6 +116,22 @@ class Compare(ProgramTest):
         self.assertGreater(unfinished["measurement_only"] + unfinished["both"], 0)
         self.assertIn("unfinished jobs: ", self.gangway("compare", "a", "b").stdout)
 
+    def test_jobs_that_only_one_folder_has_are_infinitely_far_off(self):
+        shutil.rmtree(self.folder / "a")
+        endless = BUSY.replace("replications: 1", "replications: 2")
+        self.run_into("a", endless)
+        self.run_into("b", endless, "--set", "horizon=10 ms")
+        rows = {name: [row for row in table(self.folder / name / "jobs.csv")] for name in "ab"}
+        self.assertLess(len(rows["b"]), len(rows["a"]) / 2)
+        done = self.gangway("compare", "a", "b", "--fail-above", "ntt_p50=9", code=1)
+        self.assertIn("error: ntt_p50 is inf, above 9", done.stderr)
+
+    def test_jobs_of_another_replication_are_not(self):
+        shutil.rmtree(self.folder / "a")
+        self.run_into("a", SMALL)
+        self.run_into("b", SMALL.replace("replications: 2", "replications: 1"))
+        self.gangway("compare", "a", "b", "--fail-above", "ntt_p90=0")
+
     def mean_responses(self, folder):
         return {(row["point"], row["policy"], row["client"]): float(row["response_ns_mean"]) for row in table(self.folder / folder / "clients.csv")
                 if row["response_ns_mean"]}
@@ -192,7 +208,9 @@ class ChangedTables(ProgramTest):
         self.assertEqual(self.gangway("compare", "a", "b").stderr, "")
         table = self.folder / "b/replications.csv"
         table.write_text("\n".join(table.read_text().splitlines()[:-1]) + "\n")
-        self.assertEqual(self.gangway("compare", "a", "b").stderr, "note: b/replications.csv is not as it was written (manifest.json)\n")
+        note = "note: b/replications.csv is not as it was written (manifest.json)\n"
+        self.assertEqual(self.gangway("compare", "a", "b").stderr, note)
+        self.assertEqual(self.gangway("compare", "b", "--baseline", "rr").stderr, note)
 
 
 class Differences(ProgramTest):
@@ -296,6 +314,7 @@ class Differences(ProgramTest):
     def test_one_replication_tells_nothing(self):
         shown = self.gangway("compare", self.results / "a", self.results / "one").stdout
         self.assertIn("Chance cannot be judged", shown)
+        self.assertIn(" A has 7 replications more, which are left out.\n", shown)
         [more] = re.findall(r"`gangway (run \S+/manifest.json --set replications=20) --out NEW`", shown)
         self.gangway(*more.split(), "--out", "more")
         self.assertIn("pairs", self.gangway("compare", self.results / "a", "more").stdout)

@@ -171,8 +171,10 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     CHECK(row.reason.empty());
     CHECK(*row.a.mean == Approx(11));
     CHECK(row.test->p >= paired_t_test({11, 11, 14}, {20, 22, 23})->p);
-    CHECK(*row.difference > 0);
-    CHECK(in_words(row, folders.compare()).find("B is at least ") == 0);
+    CHECK(*row.difference == Approx(29. / 3));
+    CHECK(row.test->low == Approx(paired_t_test({11, 11, 14}, {20, 22, 23})->low));
+    CHECK(*row.relative() == Approx(29. / 3 / 12));  // of A's most: 12
+    CHECK(in_words(row, folders.compare()) == "B is at least 81 % higher");
     // A may be as large as it likes, so nothing says that B is larger; nor smaller.
     services(folders.a(), {"10,p99,", "11,,11", "12,p99,14"});
     CHECK(folders.row("latency_ns_p99").finding == Finding::untested);
