@@ -20,9 +20,15 @@
   } while (false)
 
 constexpr unsigned kBlocks = 1056;  // persistent ones: eight on each of 132 SMs
+constexpr unsigned kWords = 3;
 
-// word[0]: block-tasks claimed; word[1]: the flag.
-__global__ void tasks(unsigned* word, long long cycles) {
+struct Host {  // written by one side, read by the other
+  alignas(64) unsigned report, order, wanted;
+};
+
+// word[0]: block-tasks claimed; word[1]: the flag; word[2]: blocks that have left. The last of them reports
+// if `to` is given.
+__global__ void tasks(unsigned* word, long long cycles, volatile unsigned* to) {
   __shared__ bool goes_on;
   for (;;) {
     if (threadIdx.x == 0) {
@@ -30,21 +36,27 @@ __global__ void tasks(unsigned* word, long long cycles) {
       goes_on = *static_cast<volatile unsigned*>(word + 1) == 0;
     }
     __syncthreads();
-    if (!goes_on) return;
+    if (!goes_on) break;
     const long long start = clock64();
     while (clock64() - start < cycles) {
     }
     __syncthreads();
   }
+  if (to == nullptr || threadIdx.x != 0) return;
+  __threadfence();
+  if (atomicAdd(word + 2, 1) == gridDim.x - 1) *to = *static_cast<volatile unsigned*>(word);
+}
+
+// Raises the flag once the host has written that number.
+__global__ void watch(const volatile unsigned* order, unsigned number, volatile unsigned* flag) {
+  while (static_cast<int>(*order - number) < 0) {
+  }
+  *flag = 1;
 }
 
 __global__ void report(const unsigned* word, volatile unsigned* to) {
   *to = *static_cast<const volatile unsigned*>(word);
 }
-
-struct Host {  // written by one side, read by the other
-  alignas(64) unsigned report, order, wanted;
-};
 
 static double now() {
   return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now().time_since_epoch())
@@ -61,15 +73,17 @@ static double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-enum Order { written, waits_to_be_written, kOrders };
-enum Learn { by_event, by_report_behind, by_report_then, by_report_that_waits, kLearns };
-constexpr const char* kOrder[] = {"a write", "a write that waits on the device"};
+enum Order { written, waits_to_be_written, watched, kOrders };
+enum Learn { by_event, by_report_behind, by_report_then, by_report_that_waits, by_last_block, kLearns };
+constexpr const char* kOrder[] = {"a write", "a write that waits on the device",
+                                  "a block that watches the host"};
 constexpr const char* kLearn[] = {"event", "report behind the kernel", "event, then a report",
-                                  "event, then a report that waits on the device"};
+                                  "event, then a report that waits on the device",
+                                  "report of the last block"};
 
 int main(int argc, char** argv) {
   const double wait_us = argc > 1 ? std::atof(argv[1]) : 5000;  // from the launch to the order
-  constexpr int kTrials = 60;
+  constexpr int kTrials = 200;
   constexpr unsigned kNone = UINT32_MAX;
   int lowest, highest, khz;
   OK(cudaFree(nullptr));
@@ -82,7 +96,7 @@ int main(int argc, char** argv) {
   OK(cudaEventCreateWithFlags(&gone, cudaEventDisableTiming));
   unsigned* word;
   Host *host, *of_device;
-  OK(cudaMalloc(&word, 8));
+  OK(cudaMalloc(&word, kWords * sizeof(unsigned)));
   OK(cudaHostAlloc(reinterpret_cast<void**>(&host), sizeof(Host), cudaHostAllocMapped));
   OK(cudaHostGetDevicePointer(reinterpret_cast<void**>(&of_device), host, 0));
   *host = {};
@@ -97,10 +111,12 @@ int main(int argc, char** argv) {
     for (int learn = 0; learn < kLearns; ++learn) {
       std::vector<double> told, left;
       for (int trial = 0; trial < kTrials; ++trial) {
-        OK(cudaMemsetAsync(word, 0, 8, own));
+        OK(cudaMemsetAsync(word, 0, kWords * sizeof(unsigned), own));
         OK(cudaStreamSynchronize(own));
         set(host->report, kNone);
-        tasks<<<kBlocks, 256, 0, work>>>(word, khz / 100);
+        if (order == watched) watch<<<1, 1, 0, ordering>>>(&of_device->order, ++orders, word + 1);
+        tasks<<<kBlocks, 256, 0, work>>>(word, khz / 100,
+                                         learn == by_last_block ? &of_device->report : nullptr);
         if (learn == by_report_behind)
           report<<<1, 1, 0, work>>>(word, &of_device->report);
         else
@@ -132,8 +148,8 @@ int main(int argc, char** argv) {
         left.push_back(now() - returned);
         OK(cudaDeviceSynchronize());
       }
-      std::printf("%s; %s: told %.1f (p90 %.1f), left %.1f (p90 %.1f) us\n", kOrder[order], kLearn[learn],
-                  quantile(told, .5), quantile(told, .9), quantile(left, .5), quantile(left, .9));
+      std::printf("%s; %s: told %.1f (p99 %.1f), left %.1f (p99 %.1f) us\n", kOrder[order], kLearn[learn],
+                  quantile(told, .5), quantile(told, .99), quantile(left, .5), quantile(left, .99));
     }
   return 0;
 }
