@@ -121,8 +121,7 @@ TEST_CASE("of unequally many replications those in both make pairs, all make sam
   CHECK(*pairs.difference == Approx(1.5));
   CHECK(conclusions(folders.compare())[0] ==
         "Paired by replication, because both drew the same random numbers (seed 1): 2 pairs. A has 1 "
-        "replication "
-        "more, which are left out.");
+        "replication more, which is left out.");
   MadeFolders::manifest(folders.b(), "2", 2);
   const MetricDifference samples = folders.row("antt");
   CHECK(samples.a.replications == 3);
