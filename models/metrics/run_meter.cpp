@@ -81,7 +81,7 @@ void RunMeter::released(const Record& record) {
   job.result.priority = record.priority;
   open_[record.job.client.index].push_back(job);
   totals_.first_release = std::min(totals_.first_release, record.time);
-  if (observer_ != nullptr) observer_->released(record.job.client, record.time);
+  if (observer_ != nullptr) observer_->released(record.job, record.time);
 }
 
 void RunMeter::launched(const Record& record) {

@@ -51,8 +51,8 @@ class JobSink {
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
-  virtual void released(ClientId client, Time at) = 0;  // one more job
-  virtual void over(ClientId client, Time at) = 0;      // one job less; not told at the end of the run
+  virtual void released(JobId job, Time at) = 0;    // one more job
+  virtual void over(ClientId client, Time at) = 0;  // one job less; not told at the end of the run
   virtual void on_gpu(ClientId client, DeviceId gpu, Time at) = 0;   // one more launch
   virtual void off_gpu(ClientId client, DeviceId gpu, Time at) = 0;  // one launch less
 };

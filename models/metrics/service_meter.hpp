@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -30,10 +30,12 @@ struct ServiceMetrics {
   double queue_mean = 0;  // released, unfinished jobs, averaged over time
   // GPU time used over what its weight entitles it to; NaN: no GPU was used while it had a job.
   double share_against_weight = std::numeric_limits<double>::quiet_NaN();
-  // Least and most of the same in windows of one second, a tenth of a second apart, in which it had a job for
-  // at least nine tenths of the time. Of all runs; NaN: no such window.
-  double share_in_1s_least = std::numeric_limits<double>::quiet_NaN();
-  double share_in_1s_most = std::numeric_limits<double>::quiet_NaN();
+  // Its speed, relative to alone, in its slowest and its fastest second: windows of 1 s, a tenth of a second
+  // apart, in which it has a job for at least nine tenths of the time. Speed is the standalone time of its
+  // jobs over the window, each job's spread over the GPU time that the client uses for it. Windows that an
+  // unfinished job may run in are left out. Of all runs; NaN: no such window.
+  double speed_in_1s_least = std::numeric_limits<double>::quiet_NaN();
+  double speed_in_1s_most = std::numeric_limits<double>::quiet_NaN();
   std::int64_t queue_max = 0;  // of all runs
 
   // Of the decided jobs; none if there are none.
@@ -43,13 +45,14 @@ struct ServiceMetrics {
   }
 };
 
-// Receives one run after the other. Memory does not grow with jobs.
+// Receives one run after the other. Memory grows with released, unfinished jobs, and by 24 bytes for each
+// tenth of a second of a run and client.
 class ServiceMeter : public JobSink, public RunObserver {
  public:
   ServiceMeter(const std::vector<Client>& clients, std::int64_t gpus);
 
   void job(const JobResult& result) override;
-  void released(ClientId client, Time at) override;
+  void released(JobId job, Time at) override;
   void over(ClientId client, Time at) override;
   void on_gpu(ClientId client, DeviceId gpu, Time at) override;
   void off_gpu(ClientId client, DeviceId gpu, Time at) override;
@@ -62,18 +65,21 @@ class ServiceMeter : public JobSink, public RunObserver {
     int launches = 0;  // with blocks there
     double since = 0;  // Gpu::even when the first came
   };
-  // Since the run began, in ns.
-  struct Sums {
-    double used = 0, entitled = 0, with_a_job = 0;
-  };
   struct OfRun {
-    Sums sums;             // until the client last came or left
+    // ns, until its first job came or its last one was over.
+    double used = 0, entitled = 0, with_a_job = 0;
     double in_system = 0;  // ns, summed over jobs
     std::int64_t arrivals = 0, finished = 0, jobs = 0;
     double since = 0;  // virtual_ when the first of these jobs came
     Time came;         // when it came
     std::vector<OnGpu> gpus;
-    std::deque<Sums> tenths;  // at the latest tenths of a second, at most a second apart
+    // By tenth of a second since the run's first release: at its beginning, and what its jobs did in it.
+    std::vector<double> used_until, with_a_job_until, progress;
+    std::map<std::uint32_t, double> used_at_release;  // by number, of jobs that are not over
+    double used_at_finish = 0;                        // of the latest that is
+    Time latest_finish;
+    std::size_t known =
+        std::numeric_limits<std::size_t>::max();  // tenths: an unfinished job begins behind them
   };
   struct OfClient {
     ServiceMetrics sums;
@@ -84,12 +90,15 @@ class ServiceMeter : public JobSink, public RunObserver {
     std::int64_t clients = 0;  // with blocks there
     double even = 0;           // ns that each of them would have used if present all the time
     Time since;                // time of `even`
+    double even_at(Time now) const;
     void advance(Time now);
   };
   void advance(Time now);
-  void advance_virtual_time(Time now);
-  void end_tenth();
-  Sums sums_now(const OfClient& client) const;
+  double used(const OfClient& client, Time at) const;
+  double with_a_job(const OfClient& client, Time at) const;
+  void attribute(OfClient& client, const JobResult& result);
+  void spread(OfClient& client, double from, double to, double standalone);
+  void judge_seconds(OfClient& client) const;
   void leave(OfClient& client, OnGpu& on, Gpu& gpu);
   void settle(OfClient& client);
   OfClient& of(ClientId client) { return clients_[client.index]; }
@@ -102,7 +111,8 @@ class ServiceMeter : public JobSink, public RunObserver {
   double virtual_ = 0, weights_ = 0;
   std::int64_t busy_ = 0, with_jobs_ = 0;  // GPUs; clients
   Time now_;
-  std::optional<Time> next_tenth_;  // none: nothing was released
+  std::optional<Time> origin_;  // the first release
+  std::size_t tenths_ = 0;      // that have begun since
 };
 
 }  // namespace gangway

@@ -110,50 +110,66 @@ TEST_CASE("a client that starves attains nothing", "[services]") {
   CHECK(b.queue_mean == Approx((490 + 480) / 500.0));
 }
 
-TEST_CASE("shares in windows of a second: who takes the GPU for long stands out", "[services]") {
+TEST_CASE("speed in each second: who has the GPU for long stands out", "[services]") {
   // Both always have a job. A has the GPU in the first half of the first two seconds, B in the second half;
   // then A has it for a whole second.
   const Scenario scenario{{client("A", 0, 10), client("B", 0, 10)}};
-  const JobId a{ClientId{0}, 0}, b{ClientId{1}, 0};
   std::vector<Record> records;
-  const auto add = [&](std::int64_t tenths, JobId job, Mark mark, std::uint64_t launch = 0) {
-    records.push_back(
-        {.time = Time{tenths * 100'000'000}, .launch = LaunchId{launch}, .job = job, .mark = mark});
+  const auto add = [&](std::int64_t tenths, JobId job, Mark mark, std::uint64_t launch = 0,
+                       std::int64_t standalone_tenths = 0) {
+    records.push_back({.time = Time{tenths * 100'000'000},
+                       .launch = LaunchId{launch},
+                       .amount = standalone_tenths * 100'000'000,
+                       .job = job,
+                       .mark = mark});
   };
-  add(0, a, Mark::released);
-  add(0, b, Mark::released);
-  for (std::int64_t second = 0; second < 2; ++second) {
-    const auto launch = static_cast<std::uint64_t>(2 * second + 1);
-    add(10 * second, a, Mark::started, launch);
-    add(10 * second + 5, a, Mark::gone, launch);
-    add(10 * second + 5, b, Mark::started, launch + 1);
-    add(10 * second + 10, b, Mark::gone, launch + 1);
+  const JobId a0{ClientId{0}, 0}, a1{ClientId{0}, 1}, b0{ClientId{1}, 0}, b1{ClientId{1}, 1};
+  add(0, a0, Mark::released, 0, 8);  // it will take 1 s of the GPU: alone it is a little faster
+  add(0, b0, Mark::released, 0, 10);
+  add(0, a0, Mark::started, 1);
+  add(5, a0, Mark::gone, 1);
+  add(5, b0, Mark::started, 2);
+  add(10, b0, Mark::gone, 2);
+  add(10, a0, Mark::started, 3);
+  add(15, a0, Mark::gone, 3);
+  add(15, a0, Mark::finished);
+  add(15, a1, Mark::released, 0, 10);
+  add(15, b0, Mark::started, 4);
+  add(20, b0, Mark::gone, 4);
+  add(20, b0, Mark::finished);
+  add(20, b1, Mark::released, 0, 10);
+  add(20, a1, Mark::started, 5);
+  SECTION("until the last job is over") {
+    add(30, a1, Mark::gone, 5);
+    add(30, a1, Mark::finished);
+    add(30, a1, Mark::ended);
+    const auto speeds = judge(scenario, records).clients;
+    CHECK(speeds[0].speed_in_1s_least == Approx(.4));
+    CHECK(speeds[0].speed_in_1s_most == Approx(1));
+    CHECK(speeds[1].speed_in_1s_least ==
+          Approx(0).margin(1e-9));  // its next job waits for all of the third second
+    CHECK(speeds[1].speed_in_1s_most == Approx(.5));
   }
-  add(20, a, Mark::started, 9);
-  SECTION("until it ends") {
-    add(30, a, Mark::gone, 9);
-    add(30, a, Mark::ended);
-    const auto shares = judge(scenario, records).clients;
-    CHECK(shares[0].share_in_1s_least == Approx(1));
-    CHECK(shares[0].share_in_1s_most == Approx(2));
-    CHECK(shares[1].share_in_1s_least == Approx(0).margin(1e-9));
-    CHECK(shares[1].share_in_1s_most == Approx(1));
-    CHECK(shares[0].share_against_weight == Approx(4. / 3));
+  SECTION("what an unfinished job did is unknown") {
+    add(30, a1, Mark::ended);
+    const auto speeds = judge(scenario, records).clients;
+    CHECK(speeds[0].speed_in_1s_least == Approx(.4));
+    CHECK(speeds[0].speed_in_1s_most == Approx(.4));
+    CHECK(speeds[1].speed_in_1s_most == Approx(.5));
   }
-  SECTION("windows in which a client has too little to do are not judged") {
-    add(23, b, Mark::finished);  // nine tenths of the window that ends at 2.4 s: the latest of B
-    add(30, a, Mark::ended);
-    const auto shares = judge(scenario, records).clients;
-    // From 1.4 to 2.4 s A has 0.5 s and B 0.5 s. B is entitled to 0.45 s of it.
-    CHECK(shares[1].share_in_1s_most == Approx(.5 / .45));
-    CHECK(shares[1].share_in_1s_least == Approx(1));
+  SECTION("a window without a job is not judged") {
+    add(30, a1, Mark::gone, 5);
+    add(30, a1, Mark::finished);
+    add(45, a1, Mark::ended);
+    const auto speeds = judge(scenario, records).clients;
+    CHECK(speeds[0].speed_in_1s_least == Approx(.4));  // not 0, from 3 to 4 s
   }
   SECTION("a run below a second has none") {
-    add(9, a, Mark::ended);
     std::erase_if(records, [](const Record& record) { return record.time > Time{900'000'000}; });
-    const auto shares = judge(scenario, records).clients;
-    CHECK(std::isnan(shares[0].share_in_1s_least));
-    CHECK(std::isnan(shares[0].share_in_1s_most));
+    add(9, a0, Mark::ended);
+    const auto speeds = judge(scenario, records).clients;
+    CHECK(std::isnan(speeds[0].speed_in_1s_least));
+    CHECK(std::isnan(speeds[0].speed_in_1s_most));
   }
 }
 
