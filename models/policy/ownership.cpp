@@ -23,6 +23,7 @@ bool OwnershipPolicy::yields(const Owner&) const { return false; }
 std::int64_t OwnershipPolicy::urgency(const View&, const Waiting&) const { return 0; }
 std::int64_t OwnershipPolicy::owner_urgency(Time, const View&, const Owner&) const { return 0; }
 void OwnershipPolicy::left(Time, const Owner&, BlockCount) {}
+void OwnershipPolicy::stopped_lingering(Time, const Owner&) {}
 
 // --- Facts
 

@@ -61,6 +61,11 @@ class OwnershipPolicy : public Policy {
 
   // Ordered by the beginning of the wait.
   const std::vector<Waiting>& waiting() const { return waiting_; }
+  // null: nobody owns the GPU.
+  const Owner* owner_of(DeviceId gpu) const {
+    const auto& owner = gpus_[gpu.index].owner;
+    return owner ? &*owner : nullptr;
+  }
   // During choose(): waiting jobs that may use a free GPU, at least one.
   const std::vector<Waiting>& candidates() const { return narrowed_ ? candidates_ : waiting_; }
 
@@ -84,6 +89,8 @@ class OwnershipPolicy : public Policy {
   virtual std::int64_t owner_urgency(Time now, const View& view, const Owner& owner) const;
   // The owner left: its launch completed `tasks` block-tasks between its start and now.
   virtual void left(Time now, const Owner& owner, BlockCount tasks);
+  // The owner, which lingered, loses the GPU.
+  virtual void stopped_lingering(Time now, const Owner& owner);
 
   // For policies that need job times; updated here.
   Estimates estimates_;

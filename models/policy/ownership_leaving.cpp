@@ -118,6 +118,7 @@ void OwnershipPolicy::wait_for_owner(Gpu& gpu, Time now, const View& view, Order
     owner.returned.reset();
     launch(gpu, view, orders);
   } else if (gpu.lingered) {
+    stopped_lingering(now, owner);
     release(gpu, orders);
   } else if (gpu.linger_timer.value == 0) {
     gpu.linger_timer = orders.wake_at(now + linger_);
@@ -131,6 +132,7 @@ void OwnershipPolicy::vacate(Gpu& gpu, Time now, Orders& orders) {
     owner.evicting = true;
     return orders.evict(owner.launch);
   }
+  stopped_lingering(now, owner);
   if (owner.returned) {
     owner.waiting.place = *owner.returned;
     wait(owner.waiting, now);

@@ -18,10 +18,20 @@ class StrideScheduling : public OwnershipPolicy {
   void prepare(std::size_t clients) override {
     passes_.prepare(clients);
     charged_.resize(clients);
+    wanted_.resize(clients);
   }
 
+  // Who waited or had a GPU at the last decision has not been idle since.
   void consider(const View& view) override {
-    for (const Waiting& w : waiting()) passes_.join(w.job.client, view.job(w.job).weight);
+    ++decision_;
+    for (const Waiting& w : waiting()) {
+      const ClientId client = w.job.client;
+      const double weight = view.job(w.job).weight;
+      wants(client) == decision_ - 1 ? passes_.stay(client, weight) : passes_.join(client, weight);
+      wants(client) = decision_;
+    }
+    for (std::uint32_t gpu = 0; gpu < view.gpus(); ++gpu)
+      if (const Owner* owner = owner_of({gpu})) wants(owner->waiting.job.client) = decision_;
   }
 
   // Of equal passes, who has waited in the queue longest.
@@ -43,13 +53,14 @@ class StrideScheduling : public OwnershipPolicy {
   }
 
   void left(Time now, const Owner& owner, BlockCount) override { charge(now, owner); }
+  void stopped_lingering(Time now, const Owner& owner) override { charge(now, owner); }
 
-  // For the time since the launch started, or since it was last charged.
+  // For the time since its turn began, or since it was last charged: a GPU that it holds idle is no other's.
   void charge(Time now, const Owner& owner) {
     const ClientId client = owner.waiting.job.client;
-    if (owner.started) {
+    if (owner.turn_began) {
       Time& charged = charged_[client.index];
-      const Time since = std::max(*owner.started, charged);
+      const Time since = std::max(*owner.turn_began, charged);
       passes_.charge(client, now - since);
       charged = now;
     }
@@ -60,9 +71,16 @@ class StrideScheduling : public OwnershipPolicy {
 
   double pass(const Waiting& w) const { return passes_.of(w.job.client); }
 
+  std::uint64_t& wants(ClientId client) {
+    if (wanted_.size() <= client.index) wanted_.resize(client.index + 1);
+    return wanted_[client.index];
+  }
+
   Duration quantum_;
   Passes passes_;
-  std::vector<Time> charged_;  // by client: until when
+  std::vector<Time> charged_;          // by client: until when
+  std::vector<std::uint64_t> wanted_;  // by client: the latest decision at which it waited or had a GPU
+  std::uint64_t decision_ = 1;
 };
 
 const OwnershipRegistration<StrideScheduling> registered_stride{

@@ -170,3 +170,42 @@ TEST_CASE("stride: nobody has more of a GPU than the whole of it, and the others
   CHECK(shares[0] == Approx(shares[1]).epsilon(0.05));
   CHECK(shares[0] > 2);
 }
+
+TEST_CASE("stride: short jobs on several GPUs keep what they have in advance of others that run elsewhere") {
+  // D's job ends often, while others have GPUs for longer: each time it waits anew, though it was never idle.
+  Scenario scenario = always_busy(4);
+  scenario.device.gpus = 3;
+  for (Client& client : scenario.clients) client.weight = 1;
+  scenario.clients[3].kernels = hundreds({client("D", 0, 300)}).clients[0].kernels;
+  for (const double share : shares_against_weight(scenario, "{name: stride, params: {quantum: 100 us}}"))
+    CHECK(share == Approx(1).epsilon(0.02));
+}
+
+TEST_CASE("stride: a client that keeps its GPU between two kernels pays for it") {
+  // Of each ms that A holds the GPU, it computes for 0.1 ms: B, which always has work, gets as much time.
+  Client a = client("A", 0, 100'000), b = client("B", 0, 5'000'000);
+  a.kernels.resize(2000, a.kernels[0]);
+  for (Kernel& kernel : a.kernels) kernel.gap = Duration{900'000};
+  b.repeat = {std::nullopt, std::nullopt, Duration{0}};
+  Scenario scenario{{a, b}};
+  scenario.horizon = Time{500'000'000};
+  const auto shares =
+      shares_against_weight(scenario, "{name: stride, params: {quantum: 1 ms, linger: 1 ms}}");
+  CHECK(shares[1] > 1.6);  // of what is used: 0.5 to 0.05
+}
+
+TEST_CASE("stride: large weights keep their ratio after a small one has had the GPU for long") {
+  Scenario scenario = always_busy(3);
+  const double weights[] = {1e-6, 1e6, 1e5};
+  for (std::size_t c = 0; c < 3; ++c) {
+    scenario.clients[c].weight = weights[c];
+    if (c > 0) scenario.clients[c].arrive = Duration{100'000'000};
+  }
+  ServiceMeter services(scenario.clients, 1);
+  RunMeter meter(3, services, 1);
+  meter.tell(&services);
+  for (const Record& record : play(scenario, kStride).records) meter.record(record);
+  services.run_over(meter.totals());
+  const auto all = services.metrics();
+  CHECK(all[1].gpu_time_ns / all[2].gpu_time_ns == Approx(10).epsilon(0.2));  // reports count as use
+}
