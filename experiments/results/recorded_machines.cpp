@@ -70,8 +70,36 @@ void RecordedMachines::see(const Point& point) {
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
     if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
-    if (recorded > 0) see_settings(point, policy);
+    if (recorded > 0) {
+      see_settings(point, policy);
+      see_memory(point, policy);
+    }
   }
+}
+
+// A client has the memory that the workload gives it, not what its program held when it was recorded.
+void RecordedMachines::see_memory(const Point& point, const Contender& policy) {
+  const Device& device = point.device_of(policy);
+  std::vector<std::string> clients;
+  Bytes all;
+  for (const Client& client : point.workload_of(policy).sample().clients) {
+    all += client.memory;
+    if (!client.recorded || client.memory > Bytes{}) continue;
+    const Bytes held = client.recorded->program->most_memory();
+    if (held == Bytes{}) continue;
+    all += held;
+    clients.push_back(client.name);
+  }
+  if (clients.empty()) return;
+  if (needs_of(policy).has(Capability::memory))
+    without_memory_.insert(
+        fmt::format("{}: recorded with memory, but its moves take no time without the key memory",
+                    fmt::join(clients, ", ")));
+  else if (device.memory != Device::kAnyMemory && all > Bytes{device.gpus * device.memory.count})
+    without_memory_.insert(
+        fmt::format("{}: when recorded, the programs held {} together, more than {} has ({}); what they hold "
+                    "is not simulated without the key memory",
+                    fmt::join(clients, ", "), gib(all), device.name, gib(device.memory)));
 }
 
 void RecordedMachines::see_program(const Client& client) {
@@ -111,6 +139,15 @@ void RecordedMachines::see_settings(const Point& point, const Contender& policy)
     without_effect_.insert("jitter of arrivals has no effect, as all programs go at their own pace");
   if (needs.has(Capability::access) && policy.granting.forms.value_or(TakeForms::none) != TakeForms::none)
     without_effect_.insert("forms have no effect in simulation under policies that control access");
+  const bool leaves = std::any_of(workload.clients.begin(), workload.clients.end(), [](const Client& client) {
+    return client.recorded && std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(),
+                                          [](const LeavingKernel& kernel) { return kernel.form != nullptr; });
+  });
+  const bool wanted = policy.granting.forms.value_or(TakeForms::none) != TakeForms::none;
+  if (policy.granting.overlap && (leaves || wanted))
+    without_effect_.insert("forms have no effect in simulation under grants with overlap");
+  else if (leaves && policy.granting.forms == TakeForms::none)
+    without_effect_.insert("forms of recordings have no effect under grants with forms: none");
 }
 
 std::vector<std::string> RecordedMachines::notes() const {
@@ -141,6 +178,7 @@ std::vector<std::string> RecordedMachines::notes() const {
                                 fmt::join(unsliced_, ", ")));
   notes.insert(notes.end(), unrecorded_.begin(), unrecorded_.end());
   notes.insert(notes.end(), not_as_recorded_.begin(), not_as_recorded_.end());
+  notes.insert(notes.end(), without_memory_.begin(), without_memory_.end());
   notes.insert(notes.end(), without_effect_.begin(), without_effect_.end());
   return notes;
 }

@@ -36,17 +36,20 @@ class RecordedMachines {
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
   // One line each, for people: other devices, clients recorded beside other work on their GPU, best cases,
   // clients whose jobs take less when nobody records them, programs that are not played as they were
-  // recorded, and what of the experiment has no effect on recorded programs.
+  // recorded, clients whose memory counts as none, and what of the experiment has no effect on recorded
+  // programs.
   std::vector<std::string> notes() const;
 
  private:
   void see_settings(const Point& point, const Contender& policy);
   void see_program(const Client& client);
+  void see_memory(const Point& point, const Contender& policy);
 
   std::set<RecordedMachine> seen_;
   std::set<std::string> best_cases_, taken_beside_;
   std::set<std::string> unrecorded_, not_as_recorded_;                        // lines
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> programs_;  // files and jobs
+  std::set<std::string> without_memory_;                                      // lines
   std::set<std::string> unsliced_, without_effect_;  // labels of policies; what of files has no effect
 };
 

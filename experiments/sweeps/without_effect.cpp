@@ -1,8 +1,10 @@
 #include "experiments/sweeps/without_effect.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace gangway {
@@ -127,30 +129,57 @@ bool polls(const Point& point) {
   });
 }
 
+// Calls note(key, why, acts) for each swept path that is this key or below it.
+template <typename Note>
+void each_swept(const Sweep& sweep, Notes& notes, Note note) {
+  for (const SweptPath& swept : sweep.paths())
+    note([&](const std::string& key, const char* why, bool acts) {
+      if (swept.path() == key || swept.path().starts_with(key + "."))
+        notes.given("sweep of " + swept.path(), "", why, acts);
+    });
+}
+
+constexpr std::array kOfQueues{"time_slice",         "priorities",  "channels",
+                               "channel_assignment", "queue_order", "resident_kernels",
+                               "placement",          "sm_order",    "rules"};
+
+// Recorded programs have streams of their own, and leave the GPU as their recordings say.
+void note_sweep_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
+  const auto& clients = point.workload->sample().clients;
+  const auto leaves = [](const Client& client) {
+    return std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(),
+                       [](const LeavingKernel& kernel) { return kernel.form != nullptr; });
+  };
+  const bool access = std::any_of(point.policies.begin(), point.policies.end(), [](const Contender& policy) {
+    return needs_of(policy).has(Capability::access);
+  });
+  each_swept(sweep, notes, [&](const auto& note) {
+    constexpr const char* kPrograms = "all clients are recorded programs";
+    note("mechanism", kPrograms, false);
+    note("device.polls", kPrograms, std::any_of(clients.begin(), clients.end(), leaves));
+    note("device.access", "no policy here controls access", access);
+    for (const char* key : kOfQueues)
+      note(std::string("device.") + key, kPrograms,
+           std::string_view(key) == "time_slice" || (std::string_view(key) == "channels" && access));
+  });
+}
+
 // What is swept and has one result for all its values. Notes nothing where that is not certain.
 void note_sweep(const Sweep& sweep, const Point& point, const Queues& queues, Notes& notes) {
   const auto& clients = point.workload->sample().clients;
   const bool programs = std::any_of(clients.begin(), clients.end(), is_program);
   const bool native = queues.native || std::any_of(clients.begin(), clients.end(), is_native);
-  for (const SweptPath& swept : sweep.paths()) {
-    const auto is = [&](const std::string& key) {
-      return swept.path() == key || swept.path().starts_with(key + ".");
-    };
-    const auto note = [&](const std::string& key, const char* why, bool acts) {
-      if (is(key)) notes.given("sweep of " + swept.path(), "", why, acts);
-    };
+  each_swept(sweep, notes, [&](const auto& note) {
     note("mechanism", "every policy here has a mechanism of its own",
          std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
            return policy.mechanism.entry == point.mechanism.entry;
          }));
-    if (is("device.polls")) note("device.polls", "no mechanism here polls", polls(point));
+    note("device.polls", "no mechanism here polls", polls(point));
     note("device.access", "clients submit to channels under no policy here", queues.channels || programs);
     constexpr const char* kQueues = "no client submits to the device's own queues";
     note("device.arbitration", kQueues, native || queues.channels || programs);
-    for (const char* key : {"time_slice", "priorities", "channels", "channel_assignment", "queue_order",
-                            "resident_kernels", "placement", "sm_order", "rules"})
-      note(std::string("device.") + key, kQueues, native || programs);
-  }
+    for (const char* key : kOfQueues) note(std::string("device.") + key, kQueues, native || programs);
+  });
 }
 
 }  // namespace
@@ -176,7 +205,9 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
   Notes notes;
   experiment.points.each_checked([&](const Point& point) {
     const Workload& workload = point.workload->sample();
-    if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded)) return;  // told of these
+    if (std::all_of(workload.clients.begin(), workload.clients.end(),
+                    is_recorded))  // others are RecordedMachines'
+      return note_sweep_of_recorded(experiment.points.sweep(), point, notes);
     const Queues queues(point);
     note_grants(point, notes);
     note_sweep(experiment.points.sweep(), point, queues, notes);

@@ -18,6 +18,7 @@
 #include "models/hash.hpp"
 #include "models/recording/file.hpp"
 #include "models/recording/stream_order.hpp"
+#include "models/recording/summary.hpp"
 #include "models/recording/timing.hpp"
 
 namespace gangway::recording {
@@ -112,6 +113,8 @@ class PlayedProgram::Maker {
     head.contexts = static_cast<Index>(r_.contexts.size());
     head.depth = timing_.depth.value_or(0);
     head.unplayed = unplayed_work(r_, timing_.timeline_of);
+    for (Index gpu = 0; gpu < r_.gpus.size(); ++gpu)
+      head.most_memory = std::max(head.most_memory, recording::most_memory(r_, gpu));
     std::string out(sizeof head, '\0');
     put(out, steps_);
     put(out, works_);

@@ -81,6 +81,9 @@ class PlayedProgram {
   Index contexts() const { return head_->contexts; }
   std::optional<std::uint32_t> depth() const;            // models/recording/timing.hpp
   Duration unplayed() const { return head_->unplayed; }  // models/recording/timing.hpp
+  Bytes most_memory() const {
+    return head_->most_memory;
+  }  // on any of its GPUs; models/recording/summary.hpp
   std::uint64_t identity() const { return head_->identity; }
 
  private:
@@ -90,6 +93,7 @@ class PlayedProgram {
     Index timelines = 0, contexts = 0;
     std::uint64_t depth = 0;  // 0: none
     Duration unplayed;
+    Bytes most_memory;
     std::uint64_t checksum = 0;  // of the rest
   };
   class Maker;

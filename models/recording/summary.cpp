@@ -204,12 +204,7 @@ void add_gpus(const Recording& r, Summary& out) {
     Summary::OfGpu& of = out.gpus.emplace_back();
     of.gpu = gpu;
     account(r, returns, windows, of);
-    Bytes held;
-    for (const MemoryChange& m : r.memory) {
-      if (m.gpu != gpu || m.kind != MemoryKind::device) continue;
-      held += Bytes{m.bytes};
-      of.most_memory = std::max(of.most_memory, held);
-    }
+    of.most_memory = most_memory(r, gpu);
   }
 }
 
@@ -249,6 +244,16 @@ std::string plural(std::int64_t count, const std::string& one, const std::string
 std::int64_t count_of(const auto& rows) { return static_cast<std::int64_t>(rows.size()); }
 
 }  // namespace
+
+Bytes most_memory(const Recording& r, Index gpu) {
+  Bytes held, most;
+  for (const MemoryChange& m : r.memory) {
+    if (m.gpu != gpu || m.kind != MemoryKind::device) continue;
+    held += Bytes{m.bytes};
+    most = std::max(most, held);
+  }
+  return most;
+}
 
 Duration median_of(std::vector<Duration> times) { return percentile(std::move(times), 0.5); }
 

@@ -56,6 +56,9 @@ struct Summary {
 
 Summary summarise(const Recording& recording);
 
+// What the program held at once in a GPU's own memory. 0 B: nothing is known of its memory.
+Bytes most_memory(const Recording& recording, Index gpu);
+
 // The lower of two. 0 if there are none.
 Duration median_of(std::vector<Duration> times);
 

@@ -3,6 +3,7 @@
 import gzip
 import json
 import random
+import shutil
 import sys
 
 from program import ROOT, ProgramTest, table
@@ -76,6 +77,46 @@ class RecordedPolicies(ProgramTest):
         said = self.gangway("run", self.experiment(["pkm"], workload=workload), "--out", "other").stderr
         self.assertNotIn("note: pkm", said)
         self.assertNotIn("no effect", said)
+
+    def test_forms_without_effect_are_said(self):
+        leaves = {"file": str(self.folder / "program.rec"), "forms": {"kernels": {"*": "prologue"}, "worth": "0 ns", "block_time": "0 ns"}}
+        workload = {"kind": "workload", "version": 1, "name": "w", "clients": [{"name": "A", "recording": leaves, "repeat": {"jobs": 3}}]}
+        for number, (grant, said) in enumerate(((dict(of="job", overlap=True), "note: forms have no effect in simulation under grants with overlap\n"),
+                                                (dict(of="job", forms="none"), "note: forms of recordings have no effect under grants with forms: none\n"),
+                                                (dict(of="job"), ""))):
+            notes = self.gangway("run", self.experiment(["piv"], workload=workload, grant=grant), "--out", f"out{number}").stderr
+            self.assertEqual("".join(line + "\n" for line in notes.splitlines() if "effect" in line), said)
+
+    def test_memory_that_is_not_simulated_is_said(self):
+        name = "share-a-gpu-mattrans.rec.gz"  # it held 26.5 GiB of an H100
+        shutil.copy(ROOT / "experiments/live/h100" / name, self.folder)
+
+        def notes(count, policy, **client):
+            workload = {"kind": "workload", "version": 1, "name": "w",
+                        "clients": [{"name": f"c{c}", "recording": str(self.folder / name), "repeat": {"jobs": 1}, **client} for c in range(count)]}
+            said = self.gangway("run", self.experiment([policy], workload=workload, device="h100", grant="job"), "--out", "out", "--force").stderr
+            return [line for line in said.splitlines() if "memory" in line]
+
+        self.assertEqual(notes(2, "rr"), [])
+        [note] = notes(4, "rr")
+        self.assertRegex(note, r"^note: c0, c1, c2, c3: when recorded, the programs held 10\d GiB together, more than h100 has \(80 GiB\)")
+        self.assertEqual(notes(4, "rr", memory="1 GiB"), [])
+        mover = {"name": "microkernel-rr", "params": {"blocks": "job"}}
+        self.assertEqual(notes(2, mover), ["note: c0, c1: recorded with memory, but its moves take no time without the key memory"])
+        self.assertEqual(notes(2, mover, memory="27 GiB"), [])
+
+    def test_swept_keys_without_effect_are_said(self):
+        def notes(number, sweep, policy="piv"):
+            said = self.gangway("run", self.experiment([policy], grant="job", sweep=sweep), "--out", f"swept{number}").stderr
+            return [line for line in said.splitlines() if "effect" in line]
+
+        for number, sweep in enumerate(({"mechanism": ["ideal", "proxy"]}, {"device.placement": ["most-room-first", "lowest-index-first"]}, {"device.channels": [2, 8]})):
+            [path] = sweep
+            self.assertEqual(notes(number, sweep), [f"note: sweep of {path} has no effect, as all clients are recorded programs"])
+        self.assertEqual(notes(7, {"device.access.poll": ["1 us", "9 us"]}),
+                         ["note: sweep of device.access.poll has no effect, as no policy here controls access"])
+        self.assertEqual(notes(8, {"device.access.poll": ["1 us", "9 us"]}, "timeslice"), [])
+        self.assertEqual(notes(9, {"device.time_slice.length": ["1 ms", "2 ms"]}), [])
 
     def test_a_long_kernel_is_sliced_where_its_recording_says_so(self):
         recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "slice", "worth": "0 ns", "block_time": "0 ns"}}
