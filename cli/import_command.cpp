@@ -58,7 +58,7 @@ void report_import(const std::string& file, const recording::Recording& r) {
   else if (r.jobs.empty())
     say("no jobs");
   else if (r.about.skip == r.jobs.size())
-    say(fmt::format("--skip {} leaves none of {} jobs", r.about.skip, r.jobs.size()));
+    say(fmt::format("--skip leaves none of {} jobs", r.jobs.size()));
   fmt::print("{} is written\n", file);
 }
 

@@ -43,10 +43,11 @@ std::string next_step(SkeletonKind kind, const std::string& name, const fs::path
   const std::string file = word(path.string());
   switch (kind) {
     case SkeletonKind::policy_in_python:
-      return fmt::format("{} {}{}", word(python_program()), file,
-                         std::getenv("GANGWAY_PYTHON") != nullptr
-                             ? ""
-                             : "   (needs the Python package: pip install . in Gangway's sources)");
+      if (std::getenv("GANGWAY_PYTHON") != nullptr) return word(python_program()) + " " + file;
+      return fmt::format(
+          "python3 {}   (with the Python of a virtual environment in which Gangway's sources are installed: "
+          "ENV/bin/pip install .)",
+          file);
     case SkeletonKind::policy_in_cpp:
       return fmt::format(
           "mv {} models/policy/ && ./dev build && build/release/gangway run frs/fig4 --set 'policies=[rr, "

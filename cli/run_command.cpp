@@ -230,10 +230,12 @@ void add_run(CLI::App& app, const std::string& command, int& code) {
   sub->add_flag("--force", arguments->force, "replace the results of another configuration");
   sub->add_flag("--verify", arguments->verify,
                 "with a simulation's manifest: exit code 1 unless the results are the same bytes");
-  sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
+  CLI::Option* trace =
+      sub->add_flag("--trace", arguments->trace, "keep the timeline of one run per point and policy");
   sub->add_option("--trace-limit", arguments->trace_limit,
                   "disk limit of all timelines together (default 1 GiB)")
-      ->type_name(value_type::kSize);
+      ->type_name(value_type::kSize)
+      ->needs(trace);
   sub->add_flag("--native-clients", arguments->native_clients,
                 "be a process of native clients, and do what is asked for on stdin")
       ->group("");

@@ -115,8 +115,10 @@ class Python {
   Examined gangway() const {
     const std::string version = text("gangway");
     if (version.empty())
-      return missing("package gangway", text("error").empty() ? "no Python" : text("error"),
-                     program_ + " -m pip install . in Gangway's sources, in a virtual environment");
+      return missing(
+          "package gangway", text("error").empty() ? "no Python" : text("error"),
+          "in Gangway's sources: python3 -m venv ENV && ENV/bin/pip install .; GANGWAY_PYTHON=ENV/bin/python "
+          "makes gangway use it");
     return present("package gangway", version + ", " + text("where"));
   }
 

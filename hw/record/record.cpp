@@ -233,7 +233,8 @@ void second_pass(rec::Recording& r, const RecordSettings& settings, const std::s
 }  // namespace
 
 std::string recording_library() {
-  return library_beside_program(kLibrary, "it was built without CUPTI's headers");
+  return library_beside_program(kLibrary,
+                                "it was not copied with the program, or built without CUPTI's headers");
 }
 
 std::string find_cupti(const std::string& given) {

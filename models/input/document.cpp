@@ -218,23 +218,32 @@ std::vector<std::string> item_names(const Node& sequence, const std::string& par
   return names;
 }
 
-// A plain name stands for a mapping with only that name.
-void become_mapping(Node& node) {
+// What a plain value of this key stands for: `recording: FILE` for {file: FILE}.
+const char* short_for(const std::string& key) {
+  if (key == "recording") return "file";
+  if (key == "grant") return "of";
+  return "name";
+}
+
+// A plain value stands for a mapping with only that.
+void become_mapping(Node& node, const std::string& key) {
   if (node.kind == Node::Kind::mapping) return;
-  Node name = node;
-  const bool named = node.kind == Node::Kind::scalar;
+  Node value = node;
+  const bool given = node.kind == Node::Kind::scalar;
   node.kind = Node::Kind::mapping;
   node.scalar.clear();
   node.items.clear();
-  if (named) node.entries.push_back({"name", std::move(name)});
+  if (given) node.entries.push_back({short_for(key), std::move(value)});
 }
 
-Node& step(Node& node, const std::string& part, const std::string& path, const Origin& origin) {
+// To a part of the node, which is the value of that key.
+Node& step(Node& node, const std::string& key, const std::string& part, const std::string& path,
+           const Origin& origin) {
   if (node.kind == Node::Kind::sequence) {
     if (const Node* item = item_of(node, part)) return const_cast<Node&>(*item);
     throw InputError(origin, path, quote(part), expected_names(part, item_names(node, part)));
   }
-  become_mapping(node);
+  become_mapping(node, key);
   if (Node* value = node.find(part)) return *value;
   Node missing;
   missing.file = std::make_shared<const std::string>(origin.file);
@@ -348,7 +357,7 @@ Node read_yaml(const std::string& path) {
 Node& place(Node& root, const std::string& path, const Origin& origin) {
   if (!is_utf8(path)) throw InputError(origin, path, "bytes that are not UTF-8", "a path in UTF-8");
   Node* node = &root;
-  std::string rest = path;
+  std::string rest = path, key;
   for (;;) {
     // A key may itself contain dots: the paths below `sweep` do.
     if (Node* whole = node->find(rest)) return *whole;
@@ -356,7 +365,8 @@ Node& place(Node& root, const std::string& path, const Origin& origin) {
         node->kind == Node::Kind::sequence ? end_of_item_name(*node, rest) : rest.find('.');
     const std::string part = rest.substr(0, dot);
     if (part.empty()) throw InputError(origin, path, "an empty name in the path", "names separated by dots");
-    node = &step(*node, part, path, origin);
+    node = &step(*node, key, part, path, origin);
+    key = part;
     if (dot == std::string::npos) return *node;
     rest.erase(0, dot + 1);
   }

@@ -50,7 +50,8 @@ Node read_yaml(const std::string& path);
 Node parse_yaml(const std::string& text, const std::string& file);
 
 // The node at a path such as policies.rr.params.quantum below root: mappings by key, sequences by their
-// items' label, name or index. Creates missing keys; a sequence item that is just a name becomes a mapping.
+// items' label, name or index. Creates missing keys; a plain value becomes the mapping for which it stands
+// ({name: ...}; of `recording` {file: ...}, of `grant` {of: ...}).
 // Throws InputError (at `origin`, key `path`) if the path leads nowhere.
 Node& place(Node& root, const std::string& path, const Origin& origin);
 

@@ -8,7 +8,7 @@ import sqlite3
 import unittest
 
 from made_profiles import (CONTEXT_SYNC, DTOH, EVENT_SYNC, HTOD, PID, PINNED, DEVICE, WAIT_EVENT, Kineto, Nsys, global_id)
-from program import ProgramTest, manifest, table
+from program import ROOT, ProgramTest, manifest, table
 
 EXPERIMENT = """kind: experiment
 version: 1
@@ -333,6 +333,12 @@ class Imports(ProgramTest):
                 self.assertIn(found, self.refused("import", profiler, file, "--out", "a.rec"))
         self.assertIn("jobs", self.refused("import", "nsys", "p.sqlite", "--out", "a.rec", "--jobs", "each"))
         self.assertEqual([path.name for path in self.folder.glob("*a.rec*")], [])
+
+    def test_a_warm_up_of_all_jobs_is_refused(self):
+        profile = ROOT / "tests/recorded/profiles/gpt2_train.json.gz"
+        message = self.refused("import", "torch", profile, "--out", "a.rec", "--skip", 3)
+        self.assertTrue(message.endswith("key '--skip': found 3, expected at most 1, as there are 2 jobs"), message)
+        self.assertFalse((self.folder / "a.rec").exists())
 
     def test_spoilt_files_are_refused_in_one_line_or_imported(self):
         """60 of each; the tests in C++ take 10,000 (test_import_fuzz.cpp)."""

@@ -87,6 +87,13 @@ class RecordedPolicies(ProgramTest):
             notes = self.gangway("run", self.experiment(["piv"], workload=workload, grant=grant), "--out", f"out{number}").stderr
             self.assertEqual("".join(line + "\n" for line in notes.splitlines() if "effect" in line), said)
 
+    def test_paths_below_short_forms(self):
+        path = self.experiment(["piv"], grant="job")
+        for number, change in enumerate(("workload.clients.A.recording.scale.kernels=0.5", "grant.idle=1 ms")):
+            self.gangway("run", path, "--set", change, "--out", f"short{number}")
+        faster = {row["standalone_ns"] for row in table(self.folder / "short0" / "jobs.csv") if row["client"] == "A"}
+        self.assertTrue(faster.isdisjoint(row["standalone_ns"] for row in table(self.folder / "short1" / "jobs.csv") if row["client"] == "A"))
+
     def test_memory_that_is_not_simulated_is_said(self):
         name = "share-a-gpu-mattrans.rec.gz"  # it held 26.5 GiB of an H100
         shutil.copy(ROOT / "experiments/live/h100" / name, self.folder)

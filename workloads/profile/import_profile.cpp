@@ -77,6 +77,9 @@ class Import {
       recording::Recording r = record_client(profile_, client.process, client.stream, settings_.file);
       r.about.gangway = settings_.version;
       cut_jobs(r, settings_.jobs);
+      if (clients.size() == 1 && !r.jobs.empty() && settings_.jobs.skip >= r.jobs.size())
+        refuse("--skip", std::to_string(settings_.jobs.skip),
+               fmt::format("at most {}, as there are {} jobs", r.jobs.size() - 1, r.jobs.size()));
       write_recording(r, client.file, settings_.replace);
       written(client.file, r);
     }
