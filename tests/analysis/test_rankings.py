@@ -138,6 +138,7 @@ class Rankings(Workloads):
         self.assertIn('| piv | ~11.0', page['dntt'])
         self.assertIn('| piv | ~0.500', page['jain'])
         self.assertIn('| piv | ~0.0 ', page['overhead'])
+        self.assertIn('| fcfs | ~20.0 ', page['overhead'])  # against that of piv, which is one
         self.assertNotIn('bounds', page['p99'])
         self.assertEqual([line[-2] for line in ranking.csv_rows([self.table('antt', bound)])], ['bound', '', 'at least'])
 

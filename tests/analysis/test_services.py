@@ -20,7 +20,7 @@ COLUMNS = ['jobs', 'unfinished', 'starved_runs', *(f'latency_ns_{p}{c}' for p in
            'lower_bounds', 'slo_ns', 'attainment', 'attainment_ci95', 'throughput_per_s', 'throughput_per_s_ci95']
 
 
-JOBS = {'web': 1000, 'training': 99}
+JOBS = {'web': 1000, 'chat': 500, 'training': 99}
 
 
 class Services(InAFolder):
@@ -214,6 +214,13 @@ class Services(InAFolder):
         self.assertEqual(axes.get_xlabel(), 'jobs of training finished (1/s)')
         self.assertEqual(self.line_of(axes, 'edf', found), [(20, 4), (20, 6), (20, 5)])  # in the order of the loads
         self.assertEqual(self.marks(axes, 'x'), [(41, 1.0)])
+
+    def test_what_another_service_gets_done_is_its_load_and_does_not_count(self):
+        found = self.folder_of([(point, 'edf', client, 0, 2, 4, '', slo, 0.9, rate * (point + 1))
+                                for point in range(2) for client, slo, rate in (('web', 5, 100), ('chat', 9, 50), ('training', '', 20))])
+        for axes in services.draw_throughput_and_tail(found).axes:
+            self.assertEqual(axes.get_xlabel(), 'jobs of training finished (1/s)')
+            self.assertEqual(self.line_of(axes, 'edf', found), [(20, 4), (40, 4)])
 
     def test_where_a_client_is_alone_the_others_finish_nothing(self):
         found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (1, 'edf', 'web', 0, 2, 6, '', 5, 0.9, 100),

@@ -80,9 +80,14 @@ class Workload:
         bound = row.bound('makespan_ns')
         return 'rough' if bound and all(self._did_less(each) for each in self._summary.values() if not each.starved) else bound
 
+    def _bound_of_lost_efficiency(self, row):
+        """Where the best, to which all are compared, is a bound, so is what any other loses against it."""
+        best = max((each for each in self._summary.values() if not each.starved), key=lambda each: each.metrics[_EFFICIENCY].mean)
+        return 'rough' if row.bound(_EFFICIENCY) or best.bound(_EFFICIENCY) else ''
+
     def _bound(self, metric, row):
         if metric == 'overhead':
-            return row.bound(_EFFICIENCY) if self.endless else self._bound_of_makespans(row)
+            return self._bound_of_lost_efficiency(row) if self.endless else self._bound_of_makespans(row)
         return row.bound('p99_response_ns' if metric == 'p99' else metric)
 
     def _value(self, metric, row):

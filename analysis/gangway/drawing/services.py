@@ -132,17 +132,20 @@ def _draw_distribution(axes, client, jobs_of, looks):
 
 def draw_throughput_and_tail(results):
     """The tail latency of each client that has an objective against what the others get done, a line for each policy
-    through the loads: the best corner is the lower right one."""
+    through the loads: the best corner is the lower right one. The others are those without an objective, if there are
+    any: what a service gets done is its load. Of several, jobs count with their standalone time."""
     looks, clients = style.styles(row.policy for row in results.services), _judged(results)[:_COLUMNS]
     figure, grid = style.pyplot.subplots(1, len(clients), squeeze=False, figsize=(style.WIDTH, 3.4))
     order, bounds = _order_of_points(results), set()
     for axes, client in zip(grid[0], clients):
         mine = sorted((row for row in results.services if row.client == client), key=lambda row: order[row.point])
-        others = [row for row in results.services if row.client != client] or mine
+        others = _others(results, client) or mine
+        several = len({row.client for row in others}) > 1
+        alone = {(row.point, row.policy, row.client): row.standalone_ns / 1e9 for row in results.clients}
         done, at_most = Counter(), {(row.point, row.policy) for row in others if row.bound('throughput')}  # nothing where it is alone
         bounds |= {'at most'} if at_most else set()
         for row in others:
-            done[row.point, row.policy] += row.throughput.mean
+            done[row.point, row.policy] += row.throughput.mean * (alone[row.point, row.policy, row.client] if several else 1)
         unit, factor = _unit(row.latency[_TAIL].mean for row in mine)
         for policy, look in looks.items():
             rows = [row for row in mine if row.policy == policy]
@@ -157,8 +160,8 @@ def draw_throughput_and_tail(results):
         _scale_y(axes, [factor / 1e6 * value for row in mine for value in (row.latency[_TAIL].mean, row.slo_ns)])
         axes.set_xlim(0, 1.05 * max(done[row.point, row.policy] for row in mine) or 1)
         who = sorted({row.client for row in others})
-        axes.set_xlabel(swept_axis.wrapped(f'jobs of {who[0] if len(who) == 1 else "the others"} finished (1/s)',
-                                           style.WIDTH / len(clients)))
+        what = 'standalone time of jobs of the others finished (s/s)' if several else f'jobs of {who[0]} finished (1/s)'
+        axes.set_xlabel(swept_axis.wrapped(what, style.WIDTH / len(clients)))
         axes.set_ylabel(f'{_named(_TAIL)} ({unit})')
         axes.set_title(client, loc='left', fontweight='bold', pad=7)
         axes.grid()
@@ -166,6 +169,12 @@ def draw_throughput_and_tail(results):
     points = {'linestyle': 'none'} if len(set(order)) == 1 else {}
     style.lay_out(figure, results.title, [*_policies(looks, **points), *_handles(shown, (_TAIL,), bounds)])
     return figure
+
+
+def _others(results, client):
+    others = [row for row in results.services if row.client != client]
+    services = {row.client for row in others if row.slo_ns}
+    return [row for row in others if row.client not in services] or others
 
 
 def _order_of_points(results):
