@@ -78,12 +78,13 @@ def _shown(value: Any) -> Any:
 
 def _finished(name: str, table: DataFrame, swept: set[str]) -> DataFrame:
     """Gives each column its type, whatever its source."""
+    import pandas
     for column in table.columns:
         numbers = table[column]
         is_text = column in _TEXTS or column in swept
-        if not is_text and numbers.dtype == object:
-            try:
-                numbers = numbers.replace('', float('nan')).astype('float64')  # exactly: pandas.to_numeric is an ulp off now and then
+        if not is_text and not pandas.api.types.is_numeric_dtype(numbers):  # of texts, whatever pandas calls their type
+            try:  # exactly: pandas.to_numeric is an ulp off now and then
+                numbers = pandas.Series([text or 'nan' for text in numbers], table.index, dtype='float64')
             except ValueError:  # a column that only some worlds have
                 is_text = True
         if is_text:

@@ -13,6 +13,7 @@ import threading
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import pandas
 
@@ -78,6 +79,14 @@ class Package(unittest.TestCase):
                 pandas.testing.assert_frame_equal(one, other, check_exact=True, obj=f'{name} {table}')
                 with open(self.folder / 'out' / f'{table}.csv', newline='') as file:
                     self.assertEqual(next(csv.reader(file)), list(one.columns))
+
+    def test_tables_are_the_same_whatever_type_pandas_gives_to_texts(self):
+        result = self.experiment(horizon='10.5 ms').run(out=self.folder / 'out')
+        read_csv = pandas.read_csv
+        with mock.patch('pandas.read_csv', lambda *arguments, **more: read_csv(*arguments, **{**more, 'dtype': 'string'})):
+            jobs = gangway.read(self.folder / 'out').jobs
+        pandas.testing.assert_frame_equal(jobs, result.jobs)
+        self.assertTrue(jobs.finish_ns.isna().any())
 
     def test_files_are_those_of_the_program(self):
         experiment = gangway.Experiment('frs/fig4')
