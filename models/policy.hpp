@@ -7,8 +7,9 @@
 // Faults of a policy end its run with a RunError that names the policy, point, seed and preceding events: an
 // invalid id or index in an order or a View query; an exception out of note() or decide(); endless orders in
 // one instant; endless timers while nothing else can happen. A call that does not return ends the program
-// (exit code 1) after the experiment's `watchdog` time. Errors in a policy's own memory cannot be caught: an
-// index beyond a vector is undefined behaviour as in any C++. Use at() or sanitizers during development.
+// (exit code 1) after the experiment's `watchdog` time, or, if it is of a policy in Python, the run
+// (analysis/README.md). Errors in a policy's own memory cannot be caught: an index beyond a vector is
+// undefined behaviour as in any C++. Use at() or sanitizers during development.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include "analysis/core/interpreter_lock.hpp"
 #include "analysis/core/parts.hpp"
+#include "analysis/core/policy_calls.hpp"
 #include "analysis/core/policy_views.hpp"
 #include "analysis/core/running.hpp"
 #include "models/policy.hpp"
@@ -41,12 +42,6 @@ class Held {
   nb::object object_;
 };
 
-// What a policy in Python threw: its type, text and place, in one line.
-[[noreturn]] void rethrow(const nb::python_error& error) {
-  const nb::object describe = nb::module_::import_("gangway.errors").attr("describe");
-  throw ForeignError(nb::cast<std::string>(describe(error.value())));
-}
-
 // Classes that were defined. The registry has them for good, but the interpreter wants them back at its end.
 std::vector<std::weak_ptr<Held>>& defined_classes() {
   static std::vector<std::weak_ptr<Held>> classes;
@@ -67,22 +62,17 @@ class PythonPolicy : public Policy {
   void note(Time now, const Fact& fact, const View& view) override {
     const InterpreterLock held;
     epoch_.next();
-    try {
-      std::visit([&](const auto& it) { (*note_)(now.ns, it, PythonView(view, epoch_)); }, fact);
-    } catch (const nb::python_error& error) {
-      rethrow(error);
-    }
+    call_policy("note()", [&] {
+      return std::visit([&](const auto& it) { return (*note_)(now.ns, it, PythonView(view, epoch_)); }, fact);
+    });
     epoch_.next();
   }
 
   void decide(Time now, const View& view, Orders& orders) override {
     const InterpreterLock held;
     epoch_.next();
-    try {
-      (*decide_)(now.ns, PythonView(view, epoch_), PythonOrders(orders, epoch_));
-    } catch (const nb::python_error& error) {
-      rethrow(error);
-    }
+    call_policy("decide()",
+                [&] { return (*decide_)(now.ns, PythonView(view, epoch_), PythonOrders(orders, epoch_)); });
     epoch_.next();
   }
 
@@ -102,21 +92,17 @@ class PythonOwnership : public OwnershipPolicy {
   Choice choose(Time now, const View& view) override {
     const InterpreterLock held;
     epoch_.next();
-    try {
-      const PythonView python(view, epoch_);
-      nb::list jobs;
-      for (const Waiting& w : candidates()) jobs.append(python.job(w.job));
-      const auto [index, quantum] = read((*choose_)(now.ns, jobs));
-      epoch_.next();
-      if (index < 0 || static_cast<std::size_t>(index) >= candidates().size())
-        throw ForeignError(
-            fmt::format("choose() returned {}, of {} jobs that wait", index, candidates().size()));
-      if (quantum && *quantum <= 0)
-        throw ForeignError(fmt::format("choose() returned a quantum of {} ns", *quantum));
-      return {static_cast<std::size_t>(index), quantum ? std::optional(Duration{*quantum}) : std::nullopt};
-    } catch (const nb::python_error& error) {
-      rethrow(error);
-    }
+    const PythonView python(view, epoch_);
+    nb::list jobs;
+    for (const Waiting& w : candidates()) jobs.append(python.job(w.job));
+    const auto [index, quantum] = read(call_policy("choose()", [&] { return (*choose_)(now.ns, jobs); }));
+    epoch_.next();
+    if (index < 0 || static_cast<std::size_t>(index) >= candidates().size())
+      throw ForeignError(
+          fmt::format("choose() returned {}, of {} jobs that wait", index, candidates().size()));
+    if (quantum && *quantum <= 0)
+      throw ForeignError(fmt::format("choose() returned a quantum of {} ns", *quantum));
+    return {static_cast<std::size_t>(index), quantum ? std::optional(Duration{*quantum}) : std::nullopt};
   }
 
   // An index, or (index, quantum in ns).
@@ -139,13 +125,11 @@ class PythonOwnership : public OwnershipPolicy {
     if ((*urgency_).is_none()) return 0;
     const InterpreterLock held;
     epoch_.next();
-    try {
-      return nb::cast<std::int64_t>((*urgency_)(PythonView(view, epoch_).job(w.job)));
-    } catch (const nb::python_error& error) {
-      rethrow(error);
-    } catch (const nb::cast_error&) {
-      throw ForeignError("urgency() did not return a whole number");
-    }
+    const nb::object answer =
+        call_policy("urgency()", [&] { return (*urgency_)(PythonView(view, epoch_).job(w.job)); });
+    std::int64_t urgency = 0;
+    if (!nb::try_cast(answer, urgency)) throw ForeignError("urgency() did not return a whole number");
+    return urgency;
   }
 
   Held choose_, urgency_;

@@ -1,9 +1,15 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <chrono>
+#include <future>
 #include <nlohmann/json.hpp>
+#include <thread>
 
+#include "analysis/core/interpreter_lock.hpp"
+#include "analysis/core/interruption.hpp"
 #include "analysis/core/parts.hpp"
+#include "analysis/core/running.hpp"
 #include "experiments/comparing/compare.hpp"
 #include "experiments/comparing/differences.hpp"
 #include "experiments/library/listing.hpp"
@@ -18,6 +24,8 @@ namespace gangway::python {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr std::chrono::milliseconds kBetweenLooks{100};  // for signals
 
 std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
@@ -60,7 +68,6 @@ void add_reports(nb::module_& core) {
   core.def("trace", [](const Experiment& experiment, const std::string& world, std::uint32_t point,
                        std::uint32_t policy, std::uint32_t replication, std::uint32_t permutation,
                        const std::string& file, std::uint64_t most) {
-    const nb::gil_scoped_release others;
     const auto check = [](const char* key, std::uint64_t value, std::uint64_t count) {
       if (value >= count)
         throw InputError({"timeline", 0}, key, std::to_string(value), "at most " + std::to_string(count - 1));
@@ -69,10 +76,24 @@ void add_reports(nb::module_& core) {
     check("policy", policy, experiment.points.policies_at(point));
     check("replication", replication, experiment.replications);
     check("permutation", permutation, permutation_count(experiment, experiment.points[point]));
-    static const std::atomic<bool> go_on{false};
-    return write_chrome_trace(experiment, Worlds::named(world, "trace", "world"),
-                              {point, policy, replication}, permutation, file, most, go_on)
-        .written;
+    const WorldEntry& entry = Worlds::named(world, "trace", "world");
+    Interruption interruption;
+    std::packaged_task<TraceEnd()> play([&] {
+      return write_chrome_trace(experiment, entry, {point, policy, replication}, permutation, file, most,
+                                interruption.stop());
+    });
+    auto end = play.get_future();
+    {
+      const nb::gil_scoped_release others;
+      const Running running;
+      const std::jthread player(std::move(play));  // while this thread handles signals
+      while (end.wait_for(kBetweenLooks) != std::future_status::ready) {
+        const InterpreterLock held;
+        interruption.look();
+      }
+    }
+    interruption.raise();
+    return end.get().written;
   });
 }
 

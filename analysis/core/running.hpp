@@ -1,10 +1,12 @@
-// Whether a run is in progress; then no policy may be defined, because runs look policies up.
+// Whether a run is in progress; then no policy may be defined, because runs look policies up, and calls of
+// policies in Python that do not return are ended.
 #pragma once
 
 namespace gangway::python {
 
 class Running {
  public:
+  // For both, the interpreter's lock must not be held.
   Running();
   ~Running();
   Running(const Running&) = delete;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "analysis/core/interpreter_lock.hpp"
 #include "analysis/core/interruption.hpp"
 #include "analysis/core/parts.hpp"
 #include "analysis/core/running.hpp"
@@ -30,6 +31,7 @@ std::pair<nb::bytes, double> play_part(const Experiment& experiment, const std::
                                        const std::string& folder) {
   std::string bytes;
   double seconds = 0;
+  Interruption interruption;
   {
     const nb::gil_scoped_release others;
     const Running running;
@@ -39,10 +41,15 @@ std::pair<nb::bytes, double> play_part(const Experiment& experiment, const std::
     options.threads = 1;
     options.command = "gangway.sweep";
     options.points = PointSet::parse(points, experiment.points.size());
-    const RunReport report = run_experiment(experiment, options, go_on());
+    options.progress = [&](const RunProgress&) {
+      const InterpreterLock held;
+      interruption.look();
+    };
+    const RunReport report = run_experiment(experiment, options, interruption.stop());
     seconds = report.account.seconds;
-    bytes = read_file(fs::path(folder) / "parts" / "results.sqlite");
+    if (!report.interrupted) bytes = read_file(fs::path(folder) / "parts" / "results.sqlite");
   }
+  interruption.raise();
   return {nb::bytes(bytes.data(), bytes.size()), seconds};
 }
 

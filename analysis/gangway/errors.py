@@ -31,9 +31,17 @@ class RunError(GangwayError, RuntimeError):
     result: Result | None = None
 
 
+class NotReturned(BaseException):
+    """Raised in a policy whose call has lasted too long. Not an Exception, which policies may catch."""
+
+
 def describe(error: BaseException) -> str:
     """One line about an exception in a policy: type, text and place."""
-    frames = traceback.extract_tb(error.__traceback__)
-    where = f' ({frames[-1].filename}:{frames[-1].lineno})' if frames else ''
     text = ' '.join(str(error).split())
-    return f'{type(error).__name__}{": " if text else ""}{text}{where}'
+    return f'{type(error).__name__}{": " if text else ""}{text}{place(error)}'
+
+
+def place(error: BaseException) -> str:
+    """' (FILE:LINE)' of an exception; empty if it has none."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f' ({frames[-1].filename}:{frames[-1].lineno})' if frames else ''

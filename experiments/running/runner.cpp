@@ -159,6 +159,7 @@ class Runner {
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception& error) {
+      if (stop_) return std::nullopt;  // a call of the policy may have been ended
       return Played{std::nullopt, error.what(), dynamic_cast<const InputError*>(&error) != nullptr};
     }
   }

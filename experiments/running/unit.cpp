@@ -131,12 +131,13 @@ constexpr Duration kLeastPatience{1'000'000'000};  // with a policy's call, howe
 
 // Everything a unit needs to play runs.
 struct Stage {
-  Stage(const Experiment& experiment, const Point& at, const WorldEntry& entry, const Unit& unit)
+  Stage(const Experiment& experiment, const Point& at, const WorldEntry& entry, const Unit& unit,
+        const std::atomic<bool>& stop)
       : point(at),
         policy(point.policies[unit.policy]),
         workload(point.workload_of(policy).draw(point.seed, unit.replication)),
         mechanism(policy.mechanism.entry->make(policy.mechanism.values)),
-        watch(std::max(experiment.watchdog, kLeastPatience)),
+        watch(std::max(experiment.watchdog, kLeastPatience), stop),
         setup{workload,
               point.device_of(policy),
               *mechanism,
@@ -230,7 +231,7 @@ std::vector<std::uint32_t> arrival_order(const Experiment& experiment, const Wor
 
 std::optional<UnitResult> play(const Experiment& experiment, const Point& point, const WorldEntry& world,
                                const Unit& unit, const std::atomic<bool>& stop, TraceSink* first) {
-  Stage stage(experiment, point, world, unit);
+  Stage stage(experiment, point, world, unit, stop);
   if (world.measure_alone != nullptr && !world.measure_alone(stage.setup, stage.workload, stop))
     return std::nullopt;
   ReplicationMeter meter(stage.paces_alone(), experiment.sample_sigma);
@@ -286,7 +287,7 @@ bool play_traced(const Experiment& experiment, const WorldEntry& world, const Un
   TracedSink records(trace, stop);
   try {
     const Point point = experiment.points[unit.point];
-    Stage(experiment, point, world, unit).run(experiment, unit, permutation, records);
+    Stage(experiment, point, world, unit, stop).run(experiment, unit, permutation, records);
   } catch (const Stopped&) {
     return false;
   }

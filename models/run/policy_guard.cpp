@@ -64,23 +64,25 @@ void PolicyGuard::fail(const std::string& what) const { throw RunError(story_(wh
 
 template <typename Work>
 void PolicyGuard::guarded(Work work) {
-  std::string thrown;
+  std::string fault;
   orders_ = 0;
   from_world_ = nullptr;
   {
     const Call under_way(watch_);
     try {
       work();
+    } catch (const NotReturned& error) {
+      fault = error.what();
     } catch (const ForeignError& error) {
-      thrown = error.what();
+      fault = std::string("the policy threw ") + error.what();
     } catch (const std::exception& error) {
-      thrown = type_of_exception() + ": " + error.what();
+      fault = "the policy threw " + type_of_exception() + ": " + error.what();
     } catch (...) {
-      thrown = type_of_exception() + ", which is no std::exception";
+      fault = "the policy threw " + type_of_exception() + ", which is no std::exception";
     }
   }
   if (from_world_) std::rethrow_exception(from_world_);
-  if (!thrown.empty()) fail("the policy threw " + thrown);
+  if (!fault.empty()) fail(fault);
 }
 
 template <typename Order>

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <ctime>
-#include <mutex>
-#include <vector>
+#include <system_error>
 
 namespace gangway {
 namespace {
@@ -28,9 +28,14 @@ Duration processor_time(pthread_t thread) {
   return {time.tv_sec * 1'000'000'000 + time.tv_nsec};
 }
 
+std::string not_returned(const std::string& call, Duration lasted) {
+  return fmt::format("the policy has not returned from {} after {}", call, to_text(lasted));
+}
+
 }  // namespace
 
-WatchedRun::WatchedRun(Duration limit) : limit_(limit), thread_(pthread_self()) {
+WatchedRun::WatchedRun(Duration limit, const std::atomic<bool>& stop)
+    : limit_(limit), stop_(stop), thread_(pthread_self()) {
   const std::lock_guard guard(runs().mutex);
   runs().all.push_back(this);
 }
@@ -40,31 +45,61 @@ WatchedRun::~WatchedRun() {
   std::erase(runs().all, this);
 }
 
-void PolicyWatch::look(Duration interval) {
-  const std::lock_guard guard(runs().mutex);
-  for (WatchedRun* run : runs().all) look_at(*run, interval);
+std::optional<LongCall> WatchedRun::look(Duration interval) {
+  if (locked_.exchange(true, std::memory_order_acquire)) return std::nullopt;  // not at work, or an order
+  std::optional<LongCall> found;
+  if (calls_ != seen_) {
+    seen_ = calls_;
+    looks_ = 0;
+    used_ = processor_time(thread_);
+  } else {
+    const Duration lasted{++looks_ * interval.ns};
+    const Duration used = processor_time(thread_) - used_;
+    const bool stuck = used >= limit_ || lasted.ns >= kPatience * limit_.ns;
+    if (stuck || (stop_ && lasted >= PolicyWatch::kGrace)) {
+      const Duration told = std::max(Duration{used.ns / 1'000'000 * 1'000'000}, lasted);
+      const std::string what = not_returned("a call", told);
+      found = {stuck ? LongCall::Why::stuck : LongCall::Why::interrupted, thread_, told,
+               fmt::format("{}: {}", name_, story_ ? story_(what) : what)};
+      seen_ = 0;
+    }
+  }
+  unlock();
+  return found;
 }
 
-void PolicyWatch::look_at(WatchedRun& run, Duration interval) {
-  if (run.locked_.exchange(true, std::memory_order_acquire)) return;  // not at work, or an order
-  if (run.calls_ != run.seen_) {
-    run.seen_ = run.calls_;
-    run.looks_ = 0;
-    run.used_ = processor_time(run.thread_);
-    return run.unlock();
-  }
-  const Duration lasted{++run.looks_ * interval.ns};
-  const Duration used = processor_time(run.thread_) - run.used_;
-  const bool stuck = used >= run.limit_ || lasted.ns >= kPatience * run.limit_.ns;
-  if (stuck || (interrupted_ && lasted >= kGrace)) {
-    const std::string what =
-        fmt::format("the policy has not returned from a call after {}",
-                    to_text(std::max(Duration{used.ns / 1'000'000 * 1'000'000}, lasted)));
-    end_(stuck ? Why::stuck : Why::interrupted,
-         fmt::format("{}: {}", run.name_, run.story_ ? run.story_(what) : what));
-    run.seen_ = 0;
-  }
-  run.unlock();
+std::vector<LongCall> PolicyWatch::look(Duration interval) {
+  std::vector<LongCall> all;
+  const std::lock_guard guard(runs().mutex);
+  for (WatchedRun* run : runs().all)
+    if (auto found = run->look(interval)) all.push_back(std::move(*found));
+  return all;
 }
+
+PolicyWatchman::PolicyWatchman(std::function<void(const LongCall&)> act) : act_(std::move(act)) {
+  try {
+    thread_ = std::thread([this] { work(); });
+  } catch (const std::system_error&) {
+  }
+}
+
+PolicyWatchman::~PolicyWatchman() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void PolicyWatchman::work() {
+  std::unique_lock lock(mutex_);
+  while (
+      !changed_.wait_for(lock, std::chrono::nanoseconds(PolicyWatch::kInterval.ns), [this] { return over_; }))
+    for (const LongCall& call : PolicyWatch::look()) act_(call);
+}
+
+NotReturned::NotReturned(const std::string& call, Duration lasted, const std::string& place)
+    : std::runtime_error(not_returned(call, lasted) + place) {}
 
 }  // namespace gangway

@@ -1,23 +1,38 @@
-// Detects policies that do not return from a call, which neither the run's thread nor Ctrl-C can end.
+// Detects policies that do not return from a call, which the run's own thread cannot do.
 #pragma once
 
 #include <pthread.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "models/quantity.hpp"
 
 namespace gangway {
 
+// A call that has lasted too long.
+struct LongCall {
+  enum class Why { stuck, interrupted };
+  Why why = Why::stuck;
+  pthread_t thread{};  // that the call was on
+  Duration lasted;
+  std::string message;  // with the run's name and history
+};
+
 // A run's policy calls, as reported by its thread. All other members are for that thread only.
 class WatchedRun {
  public:
-  // Registers the run. `limit`: processor time allowed per call.
-  explicit WatchedRun(Duration limit);
+  // Registers the run. `limit`: processor time allowed per call. `stop`, which must outlive this object, is
+  // set when the run is to end.
+  WatchedRun(Duration limit, const std::atomic<bool>& stop);
   ~WatchedRun();
   WatchedRun(const WatchedRun&) = delete;
   WatchedRun& operator=(const WatchedRun&) = delete;
@@ -46,12 +61,14 @@ class WatchedRun {
     while (locked_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
   }
   void unlock() { locked_.store(false, std::memory_order_release); }
+  std::optional<LongCall> look(Duration interval);
 
   // Protects the fields below, and the run's history against the watch. Held by the run's thread except while
   // the policy runs.
   std::atomic<bool> locked_ = true;
   std::uint64_t calls_ = 0;  // calls begun
   const Duration limit_;
+  const std::atomic<bool>& stop_;
   const pthread_t thread_;
   std::string name_;
   Story story_;
@@ -61,30 +78,45 @@ class WatchedRun {
   Duration used_;           // processor time of the thread at the first of them
 };
 
-// One object watches all runs of the program. A call is stuck if its thread has spent the limit as processor
-// time in it, or six times the limit as counted by the watch's own looks. A busy or suspended machine
-// therefore does not make a call stuck.
+// Watches all runs of the program. A call is stuck if its thread has spent the limit as processor time in it,
+// or six times the limit as counted by the watch's own looks. A busy or suspended machine therefore does not
+// make a call stuck.
 class PolicyWatch {
  public:
   static constexpr Duration kInterval{50'000'000};  // between looks
-  // After an interruption, longer calls are not waited for.
+  // When a run is to end, longer calls are not waited for.
   static constexpr Duration kGrace{500'000'000};
 
-  enum class Why { stuck, interrupted };
-  // Ends the program. If it returns, the watch continues as if the call had just begun.
-  using End = std::function<void(Why, const std::string& message)>;
+  // Looks at all runs once; returns calls that are stuck or not waited for. They may have returned by now; if
+  // not, they count as just begun. `interval`: since the last look.
+  static std::vector<LongCall> look(Duration interval = kInterval);
+};
 
-  PolicyWatch(const std::atomic<bool>& interrupted, End end)
-      : interrupted_(interrupted), end_(std::move(end)) {}
-
-  // Looks at all runs once. `interval`: since the last look.
-  void look(Duration interval = kInterval);
+// Looks at intervals, on a thread of its own, as long as it lives. Where there is no thread to be had, nobody
+// does.
+class PolicyWatchman {
+ public:
+  // `act` is called on that thread.
+  explicit PolicyWatchman(std::function<void(const LongCall&)> act);
+  ~PolicyWatchman();
+  PolicyWatchman(const PolicyWatchman&) = delete;
+  PolicyWatchman& operator=(const PolicyWatchman&) = delete;
 
  private:
-  void look_at(WatchedRun& run, Duration interval);
+  void work();
 
-  const std::atomic<bool>& interrupted_;
-  const End end_;
+  const std::function<void(const LongCall&)> act_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+// "the policy has not returned from choose() after 5 s", where the call could be ended: thrown by a policy
+// out of the call.
+class NotReturned : public std::runtime_error {
+ public:
+  NotReturned(const std::string& call, Duration lasted, const std::string& place = "");
 };
 
 }  // namespace gangway

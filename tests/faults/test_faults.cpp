@@ -140,31 +140,32 @@ TEST_CASE("a call that does not return is noticed by its time, not by that of th
                     "",
                     ""};
   std::vector<std::string> said;
-  PolicyWatch watch(interrupted, [&](PolicyWatch::Why why, const std::string& message) {
-    said.push_back((why == PolicyWatch::Why::stuck ? "stuck: " : "interrupted: ") + message);
-  });
+  const auto look = [&](Duration interval) {
+    for (const LongCall& call : PolicyWatch::look(interval))
+      said.push_back((call.why == LongCall::Why::stuck ? "stuck: " : "interrupted: ") + call.message);
+  };
   auto run = std::async(std::launch::async, [&] {
-    WatchedRun watched(10_s);
+    WatchedRun watched(10_s, interrupted);
     watched.call_it("point 3, policy 'waits'");
     FaultyPolicy policy(fault);
     return simulated(policy, &watched);
   });
   while (!inside) std::this_thread::yield();
-  watch.look(1_s);  // the first that meets the call
-  for (int i = 1; i < 60; ++i) watch.look(1_s);
+  look(1_s);  // the first that meets the call
+  for (int i = 1; i < 60; ++i) look(1_s);
   CHECK(said.empty());  // no processor time to speak of, and not six times the limit
-  watch.look(1_s);
+  look(1_s);
   REQUIRE(said.size() == 1);
   CHECK_THAT(
       said[0],
       Catch::Matchers::StartsWith(
           "stuck: point 3, policy 'waits': at 0 ns the policy has not returned from a call after 60 s"));
   CHECK_THAT(said[0], Catch::Matchers::ContainsSubstring("A job 0 kernel 0 launch 0: released"));
-  watch.look(300_ms);
+  look(300_ms);
   interrupted = true;
-  watch.look(300_ms);
+  look(300_ms);
   CHECK(said.size() == 1);  // soon is not yet
-  watch.look(300_ms);
+  look(300_ms);
   REQUIRE(said.size() == 2);
   CHECK_THAT(said[1], Catch::Matchers::StartsWith("interrupted: point 3"));
   back = true;
@@ -174,16 +175,13 @@ TEST_CASE("a call that does not return is noticed by its time, not by that of th
 TEST_CASE("a policy that is told often is not taken for one that is stuck", "[guard]") {
   std::atomic<int> calls = 0;
   const std::atomic<bool> interrupted = true;
-  int said = 0;
-  PolicyWatch watch(interrupted, [&](PolicyWatch::Why, const std::string&) { ++said; });
-  WatchedRun run(1_s);
+  WatchedRun run(1_s, interrupted);
   for (int i = 0; i < 100; ++i) {
     run.begin_call();
-    watch.look(10_s);
+    CHECK(PolicyWatch::look(10_s).empty());
     run.end_call();
-    watch.look(10_s);
+    CHECK(PolicyWatch::look(10_s).empty());
   }
-  CHECK(said == 0);
 }
 
 }  // namespace gangway::testing
