@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include "analysis/core/interpreter_lock.hpp"
@@ -152,16 +153,20 @@ nb::dict dict_of(const ParameterValues& values, const std::vector<Parameter>& pa
   return out;
 }
 
-// (name, summary, kind, standard, least, most, names)
+// Whole, of times and integers, or not.
+using Value = std::variant<std::int64_t, double>;
+// (name, summary, kind, standard, least, most, names); checked by gangway.Parameter.
 using Declared =
-    std::tuple<std::string, std::string, std::string, double, double, double, std::vector<std::string>>;
+    std::tuple<std::string, std::string, std::string, Value, Value, Value, std::vector<std::string>>;
 
 Parameter parameter_of(const Declared& declared) {
   const auto& [name, summary, kind, standard, least, most, names] = declared;
-  const auto whole = [](double number) { return static_cast<std::int64_t>(number); };
+  const auto whole = [](const Value& value) { return std::get<std::int64_t>(value); };
+  const auto number = [](const Value& value) { return std::get<double>(value); };
   if (kind == "time")
     return {name, summary, Parameter::Time{{whole(standard)}, {whole(least)}, {whole(most)}}};
-  if (kind == "number") return {name, summary, Parameter::Number{standard, least, most}};
+  if (kind == "number")
+    return {name, summary, Parameter::Number{number(standard), number(least), number(most)}};
   if (kind == "integer")
     return {name, summary, Parameter::Integer{whole(standard), whole(least), whole(most)}};
   return {name, summary, Parameter::Choice{names}};
@@ -193,7 +198,13 @@ void add_policies(nb::module_& core) {
     std::vector<Parameter> parameters;
     for (const Declared& one : declared) parameters.push_back(parameter_of(one));
     const std::vector<Parameter> own = parameters;
-    if (ownership) parameters.push_back(OwnershipPolicy::linger_parameter());
+    if (ownership) {
+      parameters.push_back(OwnershipPolicy::linger_parameter());
+      for (const Parameter& p : own)
+        if (p.name == parameters.back().name)
+          throw InputError({"gangway.Policy", 0}, "parameters." + p.name,
+                           quote(p.name) + ", a parameter of Gangway's own", "another name");
+    }
     const Capabilities capabilities = capabilities_of(needs);
     const auto held = std::make_shared<Held>(std::move(type));
     defined_classes().push_back(held);

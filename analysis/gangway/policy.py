@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import math
+import numbers
+import operator
 import re
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -17,22 +20,31 @@ class Parameter:
 
     Parameter.time('2 ms', '1 us', '1 s'), Parameter.number(0.5, 0, 1), Parameter.integer(3, 1, 10), Parameter.choice('place', 'tail')."""
 
-    def __init__(self, kind: str, standard: float = 0.0, least: float = 0.0, most: float = 0.0, names: Sequence[str] = (),
-                 summary: str = '') -> None:
+    def __init__(self, kind: str, standard: float = 0, least: float = 0, most: float = 0, names: Sequence[str] = (), summary: str = '') -> None:
         self._kind, self._summary, self._names = kind, summary, list(names)
-        self._standard, self._least, self._most = float(standard), float(least), float(most)
+        if kind not in ('time', 'number', 'integer', 'choice'):
+            raise _refusal('kind', repr(kind), 'time, number, integer or choice')
+        if kind == 'choice' and not (names and all(isinstance(name, str) and name for name in names) and len({*names}) == len(names)):
+            raise _refusal('choice', ', '.join(map(repr, names)) or 'nothing', 'at least one name, each a text, and each once')
+        value = _number if kind == 'number' else _whole_number
+        self._standard, self._least, self._most = value(kind, standard), value(kind, least), value(kind, most)
+        if not self._least <= self._standard <= self._most or math.isinf(self._standard):
+            unit = ' ns' if kind == 'time' else ''
+            raise _refusal(kind, f'{self._standard}{unit}, from {self._least}{unit} to {self._most}{unit}', 'a default in its range')
 
     @staticmethod
     def time(standard: str, least: str = '0 ns', most: str = '100 s', summary: str = '') -> Parameter:
         """A time, given as text such as '2 ms'; the policy gets ns."""
-        return Parameter('time', _core.duration(standard), _core.duration(least), _core.duration(most), summary=summary)
+        return Parameter('time', _ns(standard), _ns(least), _ns(most), summary=summary)
 
     @staticmethod
     def number(standard: float, least: float, most: float, summary: str = '') -> Parameter:
+        """A number; the range may be without an end (math.inf)."""
         return Parameter('number', standard, least, most, summary=summary)
 
     @staticmethod
     def integer(standard: int, least: int, most: int, summary: str = '') -> Parameter:
+        """A whole number, of 64 bits."""
         return Parameter('integer', standard, least, most, summary=summary)
 
     @staticmethod
@@ -42,6 +54,34 @@ class Parameter:
 
     def declared(self, name: str) -> tuple[str, str, str, float, float, float, list[str]]:
         return name, self._summary, self._kind, self._standard, self._least, self._most, self._names
+
+
+def _refusal(key: str, found: str, expected: str) -> InputError:
+    return InputError(f"gangway.Parameter: key '{key}': found {found}, expected {expected}", 'gangway.Parameter', None, key, found, expected)
+
+
+def _ns(text: Any) -> int:
+    if not isinstance(text, str):
+        raise _refusal('time', repr(text), "a text such as '2 ms'")
+    return _core.duration(text)
+
+
+def _number(kind: str, value: Any) -> float:
+    try:
+        if isinstance(value, numbers.Real):
+            return float(value)
+    except OverflowError:
+        pass
+    raise _refusal(kind, repr(value), 'a number')
+
+
+def _whole_number(kind: str, value: Any) -> int:
+    try:
+        if -2 ** 63 <= (whole := operator.index(value)) < 2 ** 63:
+            return whole
+    except TypeError:
+        pass
+    raise _refusal(kind, repr(value), 'a whole number of 64 bits')
 
 
 class Policy:

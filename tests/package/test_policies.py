@@ -223,6 +223,39 @@ class Wrong(unittest.TestCase):
             run([{'name': 'python-rr', 'params': {'quantum': '1 ns'}}])
         self.assertIn('quantum', str(caught.exception))
 
+    def test_parameters_that_cannot_be_right(self):
+        parameter = gangway.Parameter
+        for make in (lambda: parameter.choice(), lambda: parameter.choice('a', 'a'), lambda: parameter.choice('a', ''), lambda: parameter.choice(1),
+                     lambda: parameter.time(5), lambda: parameter.time('1 ms', '2 ms', '3 ms'), lambda: parameter.time('3 ms', '4 ms', '2 ms'),
+                     lambda: parameter.number(float('nan'), 0, 1), lambda: parameter.number(0.5, 0, float('nan')),
+                     lambda: parameter.number(0.5, 1, 0),
+                     lambda: parameter.number(float('inf'), 0, float('inf')), lambda: parameter.number('0.5', 0, 1),
+                     lambda: parameter.number(10 ** 400, 0, 1), lambda: parameter.number(2, 0, 1), lambda: parameter.integer(1.7, 0, 5),
+                     lambda: parameter.integer(10 ** 30, 0, 10 ** 31), lambda: parameter.integer(0, 1, 5), lambda: parameter.integer('1', 0, 5),
+                     lambda: parameter('flag', 1, 0, 1)):
+            with self.assertRaises(gangway.InputError) as caught:
+                make()
+            self.assertRegex(str(caught.exception), r"^gangway.Parameter: key '\w+': found .*, expected [^\n]*$")
+        with self.assertRaisesRegex(gangway.InputError, "key 'parameters.linger'.*Gangway's own"):
+            type('Lingers', (gangway.OwnershipPolicy,), {'choose': lambda self, now, waiting: 0,
+                                                         'parameters': {'linger': parameter.time('3 ms')}})
+        self.assertNotIn('lingers', set(gangway.policies().name))
+
+    def test_parameters_are_exact(self):
+        got = {}
+
+        class Exact(gangway.OwnershipPolicy):
+            parameters = {'whole': gangway.Parameter.integer(2 ** 60 + 1, 0, 2 ** 62), 'time': gangway.Parameter.time('100 s', '0 ns', '100 s'),
+                          'number': gangway.Parameter.number(1, 0, float('inf')), 'choice': gangway.Parameter.choice('a', 'b')}
+
+            def __init__(self, **values):
+                got.update(values)
+
+            def choose(self, now, waiting):
+                return 0
+        run([{'name': 'exact', 'params': {'choice': 'b'}}], permutations=1, replications=1)
+        self.assertEqual(got, {'whole': 2 ** 60 + 1, 'time': 10 ** 11, 'number': 1.0, 'choice': 'b'})
+
     def test_a_class_that_does_nothing_is_not_known(self):
         class Base(gangway.OwnershipPolicy):
             quantum = 1
