@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <list>
 #include <map>
+#include <mutex>
 #include <set>
 #include <source_location>
 #include <string>
@@ -27,15 +29,20 @@ struct Described {
 [[noreturn]] void stop_at_start(const std::string& name, const std::source_location& first,
                                 const std::source_location& second);
 
-// All entries of one type, sorted by name. Filled before main() by Registration objects.
+// All entries of one type, sorted by name. Filled before main() by Registration objects. All members can be
+// called from several threads at once.
 template <typename Entry>
 class Registry {
  public:
-  static const std::list<Entry>& all() { return entries(); }
+  // As of now. Entries stay valid, also when they are replaced.
+  static std::vector<std::reference_wrapper<const Entry>> all() {
+    const std::lock_guard lock(mutex());
+    return {entries().begin(), entries().end()};
+  }
 
   static std::vector<std::string> names() {
     std::vector<std::string> out;
-    for (const Entry& entry : entries()) out.push_back(entry.name);
+    for (const Entry& entry : all()) out.push_back(entry.name);
     return out;
   }
 
@@ -45,9 +52,8 @@ class Registry {
   // The same for a name from outside a document: `origin` is where it was given ("--world"), `key` what it
   // names.
   static const Entry& named(const std::string& name, const std::string& origin, const std::string& key) {
-    const auto found = find(name);
-    if (found == entries().end())
-      throw InputError({origin, 0}, key, quote(name), expected_names(name, names()));
+    const Entry* found = find(name);
+    if (found == nullptr) throw InputError({origin, 0}, key, quote(name), expected_names(name, names()));
     return *found;
   }
 
@@ -56,15 +62,17 @@ class Registry {
     static std::map<std::string, std::source_location> places;
     if (const auto [first, fresh] = places.emplace(entry.name, where); !fresh)
       stop_at_start(entry.name, first->second, where);
+    const std::lock_guard lock(mutex());
     insert(std::move(entry));
   }
 
-  // At run time, while nobody else uses the registry: defines an entry, or replaces an earlier definition,
-  // which stays valid for its users. InputError for the name of an added entry.
+  // At run time: defines an entry, or replaces an earlier definition. InputError for the name of an added
+  // entry.
   static void define(Entry entry) {
     static std::set<std::string> defined;
     static std::list<Entry> replaced;
-    if (const auto there = find(entry.name); there != entries().end()) {
+    const std::lock_guard lock(mutex());
+    if (const auto there = place_of(entry.name); there != entries().end()) {
       if (defined.count(entry.name) == 0)
         throw InputError({"gangway", 0}, "name", quote(entry.name) + ", a name of Gangway's own",
                          "another name");
@@ -75,10 +83,16 @@ class Registry {
   }
 
  private:
-  static auto find(const std::string& name) {
-    return std::find_if(entries().begin(), entries().end(), [&](const Entry& e) { return e.name == name; });
+  static const Entry* find(const std::string& name) {
+    const std::lock_guard lock(mutex());
+    const auto place = place_of(name);
+    return place == entries().end() ? nullptr : &*place;
   }
 
+  // The mutex must be held for these.
+  static auto place_of(const std::string& name) {
+    return std::find_if(entries().begin(), entries().end(), [&](const Entry& e) { return e.name == name; });
+  }
   static void insert(Entry entry) {
     auto& all = entries();
     const auto place =
@@ -89,6 +103,10 @@ class Registry {
   static std::list<Entry>& entries() {
     static std::list<Entry> all;
     return all;
+  }
+  static std::mutex& mutex() {
+    static std::mutex mutex;
+    return mutex;
   }
 };
 

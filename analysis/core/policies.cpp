@@ -234,6 +234,18 @@ void add_policies(nb::module_& core) {
     for (const auto& known : defined_classes())
       if (const auto held = known.lock()) held->drop();
   }));
+  // The same class, after what it refers to has changed; runs that use it may go on meanwhile.
+  core.def("renew", [](const std::string& name, const std::string& version) {
+    PolicyEntry entry = Policies::named(name, "gangway.Policy", "name");
+    entry.version = version;
+    Policies::define(std::move(entry));
+    ++definitions;
+  });
+  core.def("forget_runs", [] {
+    Running::forget_all();
+    PolicyWatch::forget_runs();
+    PolicyCall::forget_all();
+  });
   core.def("definitions", [] { return definitions; });
   core.def("duration", [](const std::string& text) {
     Duration duration;

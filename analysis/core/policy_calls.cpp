@@ -44,6 +44,8 @@ void PolicyCall::end(const LongCall& call) {
   }
 }
 
+void PolicyCall::forget_all() { calls_under_way().clear(); }
+
 void rethrow(const nb::python_error& error) {
   throw ForeignError(nb::cast<std::string>(of_errors("describe")(error.value())));
 }

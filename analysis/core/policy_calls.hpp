@@ -28,6 +28,8 @@ class PolicyCall {
   // Raises an exception in the policy's code that is at work on that call's thread, if any: code in other
   // languages goes on until it returns.
   static void end(const LongCall& call);
+  // In a child after fork(): the calls of its parent have no threads here.
+  static void forget_all();
 
  private:
   void leave();

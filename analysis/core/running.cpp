@@ -18,31 +18,31 @@ void end_call(const LongCall& call) {
   PolicyCall::end(call);
 }
 
-struct Runs {
-  std::mutex mutex;
-  std::atomic<int> under_way = 0;            // changed under the mutex
-  std::unique_ptr<PolicyWatchman> watchman;  // while there are any
-};
-Runs& runs_here() {
-  static Runs& runs = *new Runs;  // never destroyed: a run on a daemon's thread may outlive other statics
-  return runs;
-}
-
 }  // namespace
 
-Running::Running() {
-  Runs& runs = runs_here();
-  const std::lock_guard lock(runs.mutex);
-  if (runs.under_way++ == 0) runs.watchman = std::make_unique<PolicyWatchman>(end_call);
+struct Running::All {
+  std::mutex mutex;
+  std::atomic<int> count = 0;                // changed under the mutex
+  std::unique_ptr<PolicyWatchman> watchman;  // while there are any
+};
+
+Running::All*& Running::all() {
+  static All* all = new All;  // never destroyed: a run on a daemon's thread may outlive other statics
+  return all;
+}
+
+Running::Running() : all_(*all()) {
+  const std::lock_guard lock(all_.mutex);
+  if (all_.count++ == 0) all_.watchman = std::make_unique<PolicyWatchman>(end_call);
 }
 
 Running::~Running() {
-  Runs& runs = runs_here();
   std::unique_ptr<PolicyWatchman> last;  // its end waits for its thread
-  const std::lock_guard lock(runs.mutex);
-  if (--runs.under_way == 0) last = std::move(runs.watchman);
+  const std::lock_guard lock(all_.mutex);
+  if (--all_.count == 0) last = std::move(all_.watchman);
 }
 
-bool Running::any() { return runs_here().under_way > 0; }
+bool Running::any() { return all()->count > 0; }
+void Running::forget_all() { all() = new All; }
 
 }  // namespace gangway::python

@@ -13,6 +13,13 @@ class Running {
   Running& operator=(const Running&) = delete;
 
   static bool any();
+  // In a child after fork(): the runs of its parent have no threads here.
+  static void forget_all();
+
+ private:
+  struct All;
+  static All*& all();
+  All& all_;
 };
 
 }  // namespace gangway::python

@@ -6,7 +6,9 @@ import inspect
 import math
 import numbers
 import operator
+import os
 import re
+import threading
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -135,6 +137,17 @@ _NOT_YET = 'not yet known'  # a version: what a class refers to may follow it
 
 # By name: what was defined last, whether it only says whom to choose, and its version when a run last began.
 _defined: dict[str, tuple[type[Policy], bool, str]] = {}
+_changing = threading.Lock()  # for changes of these, here and in the compiled module
+
+
+def _forked() -> None:
+    """In a child: the runs and locks of its parent belong to threads that it has not."""
+    global _changing
+    _changing = threading.Lock()
+    _core.forget_runs()
+
+
+os.register_at_fork(after_in_child=_forked)
 
 
 def defined() -> dict[str, tuple[type[Policy], bool, str]]:
@@ -157,9 +170,13 @@ def _uses(value: Any, name: str) -> bool:
 
 
 def take_changes() -> None:
-    """Before a run: what the policies refer to may have changed since the previous one."""
-    for name, (cls, ownership, _) in defined().items():
-        _update(name, cls, ownership)
+    """Before a run: what the policies refer to may have changed since the previous one. Runs that use them go on with the same classes."""
+    for name, (cls, ownership, before) in defined().items():
+        version = version_of(cls)
+        with _changing:
+            if version != before and _defined[name] == (cls, ownership, before):  # nobody else has changed it meanwhile
+                _core.renew(name, version)
+                _defined[name] = cls, ownership, version
 
 
 def define_again(name: str, cls: type[Policy], ownership: bool, version: str) -> None:
@@ -173,13 +190,6 @@ def define_again(name: str, cls: type[Policy], ownership: bool, version: str) ->
     _define(cls, name, ownership, version)
 
 
-def _update(name: str, cls: type[Policy], ownership: bool) -> None:
-    version = version_of(cls)
-    known = _defined.get(name)
-    if known is None or known[2] != version:
-        _define(cls, name, ownership, version)
-
-
 def _define(cls: type[Policy], name: str | None, ownership: bool, version: str = _NOT_YET) -> None:
     if name is None:
         name = re.sub(r'(?<=[a-z0-9])(?=[A-Z])', '-', cls.__name__).lower()
@@ -191,6 +201,7 @@ def _define(cls: type[Policy], name: str | None, ownership: bool, version: str =
             raise InputError(f"gangway.Policy: key 'parameters.{parameter}': found {type(declared).__name__}, expected a gangway.Parameter",
                              'gangway.Policy', None, f'parameters.{parameter}', type(declared).__name__, 'a gangway.Parameter')
     summary = next(iter(inspect.cleandoc(cls.__doc__ or '').splitlines()), 'a policy in Python')
-    _core.define(cls, name, summary, [declared.declared(parameter) for parameter, declared in cls.parameters.items()],
-                 list(cls.needs), ownership, version)
-    _defined[name] = cls, ownership, version
+    with _changing:
+        _core.define(cls, name, summary, [declared.declared(parameter) for parameter, declared in cls.parameters.items()],
+                     list(cls.needs), ownership, version)
+        _defined[name] = cls, ownership, version

@@ -70,6 +70,7 @@ class _Digests:
         return digest
 
     def _parts(self, value: Any) -> Iterator[str | bytes]:
+        # Of a collection, a copy is read: a run on another thread may change it meanwhile.
         yield type(value).__name__
         if isinstance(value, type):
             yield from self._class(value)
@@ -78,9 +79,9 @@ class _Digests:
         elif isinstance(value, types.CodeType):
             yield from self._code(value)
         elif type(value) in (tuple, list):
-            yield from map(self.of, value)
+            yield from map(self.of, tuple(value))
         elif type(value) in (set, frozenset):
-            yield from sorted(map(self.of, value))
+            yield from sorted(map(self.of, tuple(value)))
         elif type(value) in (dict, types.MappingProxyType):
             yield from self._items(value)
         elif isinstance(value, (staticmethod, classmethod)):
@@ -157,7 +158,7 @@ class _Digests:
         yield from map(self.of, code.co_consts)
 
     def _items(self, mapping: Mapping[Any, Any]) -> Iterator[bytes]:
-        for key, value in mapping.items():
+        for key, value in tuple(mapping.items()):
             yield self.of(key)
             yield self.of(value)
 

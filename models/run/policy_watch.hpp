@@ -90,6 +90,9 @@ class PolicyWatch {
   // Looks at all runs once; returns calls that are stuck or not waited for. They may have returned by now; if
   // not, they count as just begun. `interval`: since the last look.
   static std::vector<LongCall> look(Duration interval = kInterval);
+
+  // In a child after fork(): the runs of its parent have no threads here.
+  static void forget_runs();
 };
 
 // Looks at intervals, on a thread of its own, as long as it lives. Where there is no thread to be had, nobody

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pandas
@@ -282,6 +283,105 @@ class Wrong(unittest.TestCase):
                     return len(waiting) - 1
             with self.assertRaises(gangway.InputError):
                 experiment.run(out=Path(folder) / 'out')
+
+
+DEFINED_MEANWHILE = """import threading, time
+import gangway
+
+def define(number):
+    class Again(gangway.OwnershipPolicy):
+        kept = number
+        def choose(self, now, waiting):
+            return 0
+
+define(0)
+experiment = gangway.Experiment('frs/fig4')
+experiment['policies'] = [{'name': name, 'label': f'{name}-{i}'} for i in range(10) for name in ('again', 'srt', 'sjf')]
+experiment['published'] = []
+counts, end = [0, 0], time.monotonic() + 3
+
+def repeat(which, call):
+    while time.monotonic() < end:
+        call(counts[which])
+        counts[which] += 1
+
+threads = [threading.Thread(target=repeat, args=arguments)
+           for arguments in ((0, lambda _: experiment.read()), (0, lambda _: experiment.read()), (1, define))]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(min(counts) > 10)
+"""
+
+FORKED = """import os, sys, threading
+import gangway
+
+inside, over = threading.Event(), threading.Event()
+
+class Waits(gangway.OwnershipPolicy):
+    def choose(self, now, waiting):
+        inside.set()
+        over.wait()
+        return 0
+
+def run(policy, watchdog='3600 s'):
+    experiment = gangway.Experiment('frs/fig4')
+    experiment['policies'], experiment['published'], experiment['permutations'], experiment['replications'] = [policy], [], 1, 1
+    experiment['watchdog'] = watchdog
+    return experiment.run().jobs
+
+thread = threading.Thread(target=run, args=['waits'], daemon=True)
+thread.start()
+inside.wait(60)
+child = os.fork()
+if child == 0:
+    class First(gangway.OwnershipPolicy):
+        def choose(self, now, waiting):
+            return 0
+
+    class Loops(gangway.OwnershipPolicy):
+        def choose(self, now, waiting):
+            while True:
+                pass
+    print(len(run('first')))
+    try:
+        run('loops', '1 s')
+    except gangway.RunError as error:
+        print('has not returned' in str(error))
+    sys.stdout.flush()
+    os._exit(0)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+over.set()
+thread.join()
+"""
+
+
+class Threads(unittest.TestCase):
+    def process(self, script):
+        done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True, timeout=120)
+        self.assertEqual((done.returncode, done.stderr), (0, ''))
+        return done.stdout.split()
+
+    def test_a_class_is_defined_while_experiments_are_read(self):
+        self.assertEqual(self.process(DEFINED_MEANWHILE), ['True'])
+
+    def test_a_policy_that_counts_is_played_several_times_at_once(self):
+        class Counts(gangway.OwnershipPolicy):
+            decisions = 0
+            clients = {}
+
+            def choose(self, now, waiting):
+                Counts.decisions += 1
+                Counts.clients[Counts.decisions] = waiting[0].id.client
+                return 0, 1_000_000
+        with ThreadPoolExecutor(3) as pool:
+            jobs = list(pool.map(lambda _: run(['counts'], permutations=5).jobs, range(6)))
+        for others in jobs[1:]:
+            pandas.testing.assert_frame_equal(others, jobs[0])
+
+    def test_a_child_of_a_process_that_plays(self):
+        self.assertEqual(self.process(FORKED), ['9', 'True', '0'])
 
 
 HANGS = """import os, signal, sys, time
