@@ -218,6 +218,7 @@ void add_policies(nb::module_& core) {
         else
           policy = std::make_unique<PythonPolicy>(self, capabilities);
       } catch (const nb::python_error& error) {
+        if (error.matches(PyExc_KeyboardInterrupt)) throw;  // of the thread that reads an experiment
         try {
           rethrow(error);
         } catch (const ForeignError& said) {

@@ -459,6 +459,16 @@ class WithoutEnd(unittest.TestCase):
         self.assertEqual(said, 'interrupted\ngoes on\n')
         self.assertFalse((self.out / 'summary.csv').exists())  # the policy has not failed
 
+    def test_ctrl_c_while_an_experiment_is_read(self):
+        class Interrupted(gangway.Policy):
+            def __init__(self):
+                raise KeyboardInterrupt
+
+            def decide(self, now, view, orders):
+                pass
+        with self.assertRaises(KeyboardInterrupt):
+            run(['interrupted'])
+
     def test_in_a_timeline(self):
         said, _ = self.start('loop', '1 s', 'timeline').communicate(timeout=60)
         self.assertRegex(said, r'the policy has not returned from choose\(\) after ')
