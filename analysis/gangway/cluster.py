@@ -54,7 +54,7 @@ def sweep(experiment: Experiment, client: Client | None = None, out: str | os.Pa
         raise InputError(f"sweep: key 'client': found {type(client).__name__}, expected a distributed.Client", 'sweep', None, 'client',
                          type(client).__name__, 'a distributed.Client')
     try:
-        return _sweep(core, client, Path(out), force, progress)
+        return _sweep(core, client, Path(out).absolute(), force, progress)
     finally:
         if own is not None:
             own.close()

@@ -32,7 +32,7 @@ class Experiment:
             raise InputError(f"Experiment: found {type(source).__name__}, expected a path, a name or a mapping", 'Experiment', None, 'source',
                              type(source).__name__, 'a path, a name or a mapping')
         self._made_in = os.getcwd()
-        self._folder = os.fspath(folder) if folder is not None else self._made_in
+        self._folder = os.path.join(self._made_in, os.fspath(folder)) if folder is not None else self._made_in
         self._changes: dict[str, str] = {}
 
     def __setitem__(self, path: str, value: Any) -> None:
@@ -78,9 +78,9 @@ class Experiment:
         return _core.read_text(text, 'experiment', self._folder, changes)
 
     def _path(self, file: str) -> str:
-        """The file, also after the working directory has changed."""
+        """The file, also after the working directory has changed: a name only where it cannot be taken for another file there."""
         there = os.path.join(self._made_in, file)
-        return there if os.getcwd() != self._made_in and os.path.exists(there) else file
+        return there if os.getcwd() != self._made_in and (os.path.exists(there) or os.path.exists(file)) else file
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class Experiment:
             raise InputError("run: key 'trace': found True without a folder, expected out=FOLDER, where timelines are kept", 'run', None, 'trace',
                              'True without a folder', 'out=FOLDER, where timelines are kept')
         if out is not None:
-            return self._run(experiment, Path(out), False, world, jobs, force, trace, progress)
+            return self._run(experiment, Path(out).absolute(), False, world, jobs, force, trace, progress)
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
             return self._run(experiment, Path(folder) / 'results', True, world, jobs, force, trace, progress)
 

@@ -20,7 +20,7 @@ class Recording:
     """A recording, plain or gzipped. The first use raises InputError if the file is none."""
 
     def __init__(self, file: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(file)
+        self.path = os.path.abspath(file)
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -57,7 +57,8 @@ class Result:
 
     def __init__(self, path: Path | None, experiment: _core.Experiment | None, world: str, tables: dict[str, Any] | None,
                  report: dict[str, Any], manifest: dict[str, Any]) -> None:
-        self.path, self.world, self.report, self.manifest = path, world, report, manifest
+        self.path = None if path is None else path.absolute()
+        self.world, self.report, self.manifest = world, report, manifest
         self._experiment, self._tables = experiment, tables
 
     def _folder(self) -> Path:

@@ -213,6 +213,33 @@ class Package(unittest.TestCase):
             self.assertEqual(set(experiment.run().jobs.client), {'long', 'brief'})
         self.assertNotEqual(recorded['workload.clients.a.recording.sha256'], before)
 
+    def test_nothing_is_taken_for_another_file_after_the_working_directory_has_changed(self):
+        here, elsewhere = self.folder / 'here', self.folder / 'elsewhere'
+        for folder, clients in ((here, 2), (elsewhere, 1)):
+            (folder / 'sub').mkdir(parents=True)
+            (folder / 'sub/w.yaml').write_text(json.dumps(SMALL['workload'] | {'clients': SMALL['workload']['clients'][:clients]}))
+            (folder / 'e.yaml').write_text(json.dumps(SMALL | {'workload': 'sub/w.yaml'}))
+            shutil.copy(ROOT / 'experiments/colocation/h100/long-kernel.rec.gz', folder / 'a.rec.gz')
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(here)
+        mapping = gangway.Experiment(SMALL | {'workload': 'w.yaml'}, folder='sub')
+        file, recording = gangway.Experiment('e.yaml'), gangway.Recording('a.rec.gz')
+        ran = gangway.Experiment('e.yaml').run(out='out')
+        read = gangway.read('out')
+        os.chdir(elsewhere)
+        (elsewhere / 'a.rec.gz').unlink()
+        file.run(out='out')
+        self.assertEqual(mapping.clients(), ['long', 'short'])
+        self.assertEqual(file.clients(), ['long', 'short'])
+        self.assertGreater(len(recording.jobs), 0)
+        for result in (ran, read):
+            self.assertEqual(result.path, here / 'out')
+            self.assertEqual(len(result.jobs), 4)
+            self.assertEqual(len(result.clients), 4)
+        (here / 'e.yaml').unlink()
+        with self.assertRaises(gangway.InputError):
+            file.clients()
+
     def test_a_sweep(self):
         experiment = self.experiment(policies=['fcfs', 'rr'], sweep={'policies.rr.params.quantum': ['1 ms', '2 ms']})
         self.assertEqual(experiment.points, 2)
