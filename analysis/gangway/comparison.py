@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangway import _core
 from gangway.changed_tables import changed_tables, note_on
+from gangway.document import document_of
 from gangway.errors import InputError
 
 if TYPE_CHECKING:
@@ -118,7 +119,12 @@ class Differences:
 def bound(taskset: dict[str, Any] | str | os.PathLike[str]) -> dict[str, Any]:
     """Response-time bounds of a task set (a file, or a mapping with the same content), as the mapping that `gangway bound --json` prints."""
     if isinstance(taskset, dict):
-        return dict(json.loads(_core.bound(json.dumps(taskset, indent=1), 'taskset')))
+        try:
+            document = document_of(taskset)
+        except (TypeError, ValueError) as error:
+            raise InputError(f'bound: {error}, expected numbers, texts, lists and mappings', 'taskset', None, '', str(error),
+                             'numbers, texts, lists and mappings') from error
+        return dict(json.loads(_core.bound(document, 'taskset')))
     try:
         text = Path(taskset).read_text(encoding='utf-8')
     except (OSError, UnicodeDecodeError) as error:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gangway import _core, policy
+from gangway.document import document_of
 from gangway.errors import InputError, RunError
 from gangway.progress import Progress
 from gangway.result import Result
@@ -40,7 +41,7 @@ class Experiment:
             raise InputError(f"Experiment: found {path!r}, expected a path, such as 'policies.rr.params.quantum'", 'Experiment', None,
                              str(path), repr(path), 'a path')
         try:
-            text = json.dumps(value)
+            text = document_of(value, indent=None)
         except (TypeError, ValueError) as error:
             raise InputError(f"Experiment: key '{path}': found {type(value).__name__}, expected numbers, texts, lists and mappings",
                              'Experiment', None, path, type(value).__name__, 'numbers, texts, lists and mappings') from error
@@ -71,7 +72,7 @@ class Experiment:
         if self._file is not None:
             return _core.read_file(self._path(self._file), changes)
         try:
-            text = json.dumps(self._mapping, indent=1)
+            text = document_of(self._mapping)
         except (TypeError, ValueError) as error:
             raise InputError(f'Experiment: {error}, expected numbers, texts, lists and mappings', 'Experiment', None, '',
                              str(error), 'numbers, texts, lists and mappings') from error

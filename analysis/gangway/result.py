@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from gangway import _core, policy
 from gangway.changed_tables import is_changed, note_on
+from gangway.document import document_of
 from gangway.errors import InputError
 from gangway.tables import from_columns, from_file, swept_paths, to_file
 
@@ -94,7 +95,7 @@ class Result:
         """The experiment, with policies in Python as they are now. InputError if they are not those of the run."""
         policy.take_changes()
         configuration = self.manifest['configuration']
-        experiment = _core.read_text(json.dumps(configuration, indent=1), 'experiment', os.getcwd(), [])
+        experiment = _core.read_text(document_of(configuration), 'experiment', os.getcwd(), [])
         own = ', '.join(sorted(policy.played(configuration)))
         if own and experiment.identity != self.manifest.get('identity'):
             found, expected = f'another version of {own} than the one that was run', 'the same one, or a new run'
@@ -138,7 +139,7 @@ class Result:
             table = getattr(self, name)
             if table is not None:
                 to_file(table, Path(folder) / f'{name}.csv')
-        (Path(folder) / 'manifest.json').write_text(json.dumps(self.manifest), encoding='utf-8')
+        (Path(folder) / 'manifest.json').write_text(document_of(self.manifest), encoding='utf-8')
 
     def timeline(self, point: int = 0, policy: str | None = None, replication: int = 0, permutation: int = 0) -> DataFrame:
         """The timeline of one run, which is played again: a row for each span and instant, with `track`, `name`, `begin_ns`, `length_ns` (NaN: an

@@ -240,6 +240,24 @@ class Package(unittest.TestCase):
         with self.assertRaises(gangway.InputError):
             file.clients()
 
+    def test_characters_of_any_plane(self):
+        for title in ('fast 🚀', 'é\u2028\x85\ufeff \\ud83d\\ude80 "\t'):
+            with self.subTest(title):
+                experiment = self.experiment(title=title)
+                self.assertEqual(experiment.title, title)
+                result = experiment.run(out=self.folder / 'out', force=True)
+                self.assertEqual(gangway.read(self.folder / 'out').manifest['configuration']['title'], title)
+                self.assertEqual(len(result.timeline()), len(self.experiment().run().timeline()))
+                changed = self.experiment()
+                changed['title'] = title
+                self.assertEqual(changed.title, title)
+        with self.assertRaises(gangway.InputError):
+            self.experiment(title='\ud83d').title
+        with self.assertRaises(gangway.InputError):
+            self.experiment().__setitem__('title', '\ud83d')
+        with self.assertRaises(gangway.InputError):
+            gangway.bound({'name': '\ud83d'})
+
     def test_a_sweep(self):
         experiment = self.experiment(policies=['fcfs', 'rr'], sweep={'policies.rr.params.quantum': ['1 ms', '2 ms']})
         self.assertEqual(experiment.points, 2)
