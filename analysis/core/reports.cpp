@@ -1,3 +1,5 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -93,7 +95,8 @@ void add_reports(nb::module_& core) {
       }
     }
     interruption.raise();
-    return end.get().written;
+    const TraceEnd told = end.get();
+    return std::pair(told.written, told.full_at ? std::optional(told.full_at->ns) : std::nullopt);
   });
 }
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 TABLES = ('summary', 'clients', 'services', 'replications', 'service_replications', 'jobs', 'published')
 
+_MOST = 1 << 30  # bytes of a timeline
+
 
 def read(folder: str | os.PathLike[str]) -> Result:
     """The result that `gangway run` or Experiment.run left in a folder. InputError if there is none; a UserWarning tells of a table that is not
@@ -155,8 +157,16 @@ class Result:
             'begin_ns', kind='stable', ignore_index=True)
 
     def write_timeline(self, file: str | os.PathLike[str], point: int = 0, policy: str | None = None, replication: int = 0,
-                       permutation: int = 0, most: int = 1 << 30) -> None:
-        """Writes the timeline of one run for ui.perfetto.dev, gzipped if the name ends in .gz, up to a size limit in bytes."""
+                       permutation: int = 0, most: int = _MOST) -> None:
+        """Writes the timeline of one run for ui.perfetto.dev, gzipped if the name ends in .gz. most: bytes that it may have; a UserWarning tells
+        when it ends before the run because of that, InputError that there is no room for a beginning."""
+        full_at = self._write_timeline(file, point, policy, replication, permutation, most)
+        if full_at is not None:
+            warnings.warn(f'{os.fspath(file)}: ends at {full_at} ns, because the limit of {most} bytes is reached', stacklevel=2)
+
+    def _write_timeline(self, file: str | os.PathLike[str], point: int, policy: str | None, replication: int, permutation: int,
+                        most: int) -> int | None:
+        """Returns the time in ns after which the limit leaves nothing, if there is one."""
         experiment = self._played_again()
         labels = experiment.policies(point)
         if policy is None:
@@ -167,12 +177,18 @@ class Result:
         if self.world not in ('sim',):
             raise InputError(f"timeline: key 'world': found {self.world!r}, expected sim: other runs cannot be played again", 'timeline', None,
                              'world', repr(self.world), 'sim')
-        _core.trace(experiment, self.world, point, labels.index(policy), replication, permutation, os.fspath(file), most)
+        written, full_at = _core.trace(experiment, self.world, point, labels.index(policy), replication, permutation, os.fspath(file), most)
+        if not written:
+            expected = 'at least room for the names of all clients'
+            raise InputError(f"timeline: key 'most': found {most}, expected {expected}", 'timeline', None, 'most', str(most), expected)
+        return full_at
 
     def _trace_events(self, point: int, policy: str | None, replication: int, permutation: int) -> list[dict[str, Any]]:
         with tempfile.TemporaryDirectory(prefix='gangway-') as folder:
             file = Path(folder) / 'trace.json.gz'
-            self.write_timeline(file, point, policy, replication, permutation)
+            full_at = self._write_timeline(file, point, policy, replication, permutation, _MOST)
+            if full_at is not None:
+                warnings.warn(f'timeline: ends at {full_at} ns, because its file would have more than {_MOST} bytes', stacklevel=3)
             with gzip.open(file, 'rt', encoding='utf-8') as trace:
                 told = json.load(trace)
         return list(told['traceEvents'] if isinstance(told, dict) else told)

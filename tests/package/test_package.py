@@ -273,6 +273,13 @@ class Package(unittest.TestCase):
         self.assertIn(1_000_000, set(short[short.begin_ns == 1_500_000].length_ns))
         result.write_timeline(self.folder / 'x.json.gz', policy='srt')
         self.assertEqual((self.folder / 'x.json.gz').read_bytes()[:2], b'\x1f\x8b')
+        with self.assertRaisesRegex(gangway.InputError, "^timeline: key 'most': found 10, expected at least room for "):
+            result.write_timeline(self.folder / 'y.json', most=10)
+        self.assertFalse((self.folder / 'y.json').exists())
+        with self.assertWarnsRegex(UserWarning, r'y\.json: ends at \d+ ns, because the limit of 100000 bytes is reached') as caught:
+            gangway.Experiment('frs/fig4').run().write_timeline(self.folder / 'y.json', most=100_000)
+        self.assertEqual(caught.filename, __file__)
+        self.assertLessEqual((self.folder / 'y.json').stat().st_size, 100_000)
         for beyond in ({'policy': 'rr'}, {'point': 1}, {'replication': 1}, {'permutation': 1}):
             with self.assertRaises(gangway.InputError):
                 result.timeline(**beyond)
