@@ -296,12 +296,12 @@ def define(number):
 
 define(0)
 experiment = gangway.Experiment('frs/fig4')
-experiment['policies'] = [{'name': name, 'label': f'{name}-{i}'} for i in range(10) for name in ('again', 'srt', 'sjf')]
+experiment['policies'] = [{'name': name, 'label': f'{name}-{i}'} for i in range(40) for name in ('again', 'srt', 'stride')]
 experiment['published'] = []
-counts, end = [0, 0], time.monotonic() + 3
+counts, least, end = [0, 0], time.monotonic() + 4, time.monotonic() + 60
 
 def repeat(which, call):
-    while time.monotonic() < end:
+    while time.monotonic() < least or min(counts) < 20 and time.monotonic() < end:
         call(counts[which])
         counts[which] += 1
 
@@ -311,7 +311,7 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-print(min(counts) > 10)
+print(min(counts) >= 20)
 """
 
 FORKED = """import os, sys, threading
