@@ -129,14 +129,18 @@ bool polls(const Point& point) {
   });
 }
 
-// Calls note(key, why, acts) for each swept path that is this key or below it.
-template <typename Note>
-void each_swept(const Sweep& sweep, Notes& notes, Note note) {
-  for (const SweptPath& swept : sweep.paths())
-    note([&](const std::string& key, const char* why, bool acts) {
-      if (swept.path() == key || swept.path().starts_with(key + "."))
-        notes.given("sweep of " + swept.path(), "", why, acts);
+// For each swept path: each(is, note), where is(key) tells whether the path is this key or below it, and
+// note(key, why, acts) notes it then.
+template <typename Each>
+void each_swept(const Sweep& sweep, Notes& notes, Each each) {
+  for (const SweptPath& swept : sweep.paths()) {
+    const auto is = [&](const std::string& key) {
+      return swept.path() == key || swept.path().starts_with(key + ".");
+    };
+    each(is, [&](const std::string& key, const char* why, bool acts) {
+      if (is(key)) notes.given("sweep of " + swept.path(), "", why, acts);
     });
+  }
 }
 
 constexpr std::array kOfQueues{"time_slice",         "priorities",  "channels",
@@ -153,7 +157,7 @@ void note_sweep_of_recorded(const Sweep& sweep, const Point& point, Notes& notes
   const bool access = std::any_of(point.policies.begin(), point.policies.end(), [](const Contender& policy) {
     return needs_of(policy).has(Capability::access);
   });
-  each_swept(sweep, notes, [&](const auto& note) {
+  each_swept(sweep, notes, [&](const auto&, const auto& note) {
     constexpr const char* kPrograms = "all clients are recorded programs";
     note("mechanism", kPrograms, false);
     note("device.polls", kPrograms, std::any_of(clients.begin(), clients.end(), leaves));
@@ -169,12 +173,12 @@ void note_sweep(const Sweep& sweep, const Point& point, const Queues& queues, No
   const auto& clients = point.workload->sample().clients;
   const bool programs = std::any_of(clients.begin(), clients.end(), is_program);
   const bool native = queues.native || std::any_of(clients.begin(), clients.end(), is_native);
-  each_swept(sweep, notes, [&](const auto& note) {
+  each_swept(sweep, notes, [&](const auto& is, const auto& note) {
     note("mechanism", "every policy here has a mechanism of its own",
          std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
            return policy.mechanism.entry == point.mechanism.entry;
          }));
-    note("device.polls", "no mechanism here polls", polls(point));
+    if (is("device.polls")) note("device.polls", "no mechanism here polls", polls(point));
     note("device.access", "clients submit to channels under no policy here", queues.channels || programs);
     constexpr const char* kQueues = "no client submits to the device's own queues";
     note("device.arbitration", kQueues, native || queues.channels || programs);
@@ -205,8 +209,8 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
   Notes notes;
   experiment.points.each_checked([&](const Point& point) {
     const Workload& workload = point.workload->sample();
-    if (std::all_of(workload.clients.begin(), workload.clients.end(),
-                    is_recorded))  // others are RecordedMachines'
+    // RecordedMachines tells the rest of these.
+    if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded))
       return note_sweep_of_recorded(experiment.points.sweep(), point, notes);
     const Queues queues(point);
     note_grants(point, notes);
