@@ -173,6 +173,27 @@ TEST_CASE("speed in each second: who has the GPU for long stands out", "[service
   }
 }
 
+TEST_CASE("speed in each second: a job that waits for another of its client begins when that is over",
+          "[services]") {
+  // Both are there at 0 and take 1 s of the GPU each; alone the second takes 0.2 s.
+  const Scenario scenario{{client("A", 0, 10)}};
+  const JobId first{ClientId{0}, 0}, second{ClientId{0}, 1};
+  const auto at = [](std::int64_t seconds) { return Time{seconds * 1'000'000'000}; };
+  const ServiceMetrics m =
+      judge(scenario, {{.time = at(0), .amount = 1'000'000'000, .job = first, .mark = Mark::released},
+                       {.time = at(0), .amount = 200'000'000, .job = second, .mark = Mark::released},
+                       {.time = at(0), .launch = LaunchId{1}, .job = first, .mark = Mark::started},
+                       {.time = at(1), .launch = LaunchId{1}, .job = first, .mark = Mark::gone},
+                       {.time = at(1), .job = first, .mark = Mark::finished},
+                       {.time = at(1), .launch = LaunchId{2}, .job = second, .mark = Mark::started},
+                       {.time = at(2), .launch = LaunchId{2}, .job = second, .mark = Mark::gone},
+                       {.time = at(2), .job = second, .mark = Mark::finished},
+                       {.time = at(2), .mark = Mark::ended}})
+          .clients[0];
+  CHECK(m.speed_in_1s_most == Approx(1));
+  CHECK(m.speed_in_1s_least == Approx(.2));
+}
+
 TEST_CASE("a job that is killed has missed, however young it was", "[services]") {
   Scenario scenario{{requests("A", 20, {{0}}, Duration{1000})}};
   const JobId job{ClientId{0}, 0};
