@@ -181,8 +181,8 @@ TINY = [f"{BIN}/long_kernels", "tiny", "6", "15000"]
 URGENT = [f"{BIN}/urgent", "300", "15"]
 
 
-def spin(block_us, kernel_ms):
-    return [f"{BIN}/long_kernels", "spin", "100", str(block_us), str(kernel_ms)]
+def spin(block_us, kernel_ms, kind="spin"):
+    return [f"{BIN}/long_kernels", kind, "100", str(block_us), str(kernel_ms)]
 
 
 def part_handover():
@@ -192,6 +192,7 @@ def part_handover():
     daemon.end()
     for block, kernel in ((10, 50), (100, 50)):
         beside(f"tiny beside {block} us blocks, forms", "piv", ["--forms", "worth"], spin(block, kernel), TINY)
+    beside("tiny beside 10 us blocks of arithmetic, forms", "piv", ["--forms", "worth"], spin(10, 50, "work"), TINY)
     beside("tiny beside 10 us blocks, forms, overlap", "piv", ["--forms", "worth", "--overlap"], spin(10, 50), TINY)
 
 
@@ -213,7 +214,9 @@ def part_mps():
         say("MPS: tiny alone: " + finish(start(TINY), 30)[0].strip())
         say("MPS: urgent alone: " + finish(start(URGENT), 30)[0].strip())
         beside("MPS: tiny beside 10 us blocks, forms", "piv", ["--forms", "worth"], spin(10, 50), TINY)
+        beside("MPS: tiny beside 10 us blocks of arithmetic, forms", "piv", ["--forms", "worth"], spin(10, 50, "work"), TINY)
         beside("MPS: urgent beside 50 ms, piv, forms", "piv", ["--forms", "worth"], spin(10, 50), URGENT)
+        beside("MPS: urgent beside 50 ms of arithmetic, piv, forms", "piv", ["--forms", "worth"], spin(10, 50, "work"), URGENT)
     finally:
         subprocess.run(["nvidia-cuda-mps-control"], input="quit\n", text=True, capture_output=True)
         for name in ("CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_LOG_DIRECTORY"):

@@ -1,11 +1,10 @@
 // A client with long kernels for the experiments with evictions, compiled as programs usually are (nvcc
 // -arch=sm_90 -std=c++17: machine code and PTX). long_kernels KIND SECONDS BLOCK_US KERNEL_MS [FILE]
-//   spin: kernels of KERNEL_MS whose blocks take BLOCK_US each, until SECONDS are over or FILE is there;
-//   every
-//         word is checked
+//   spin: kernels of KERNEL_MS whose blocks take BLOCK_US each, until SECONDS are over or FILE is there.
+//     Every word is checked
+//   work: likewise, with blocks that compute instead of waiting for the clock
 //   tiny: kernels of one block at random moments, BLOCK_US apart on average; prints how long each took, with
-//   its
-//         launch and the wait for it
+//     its launch and the wait for it
 //   cost: one kernel of each sort again and again; prints the median time of a launch for each
 #include <cuda_runtime.h>
 #include <unistd.h>
@@ -33,6 +32,13 @@ __global__ void spin(unsigned* p, long long cycles) {
   while (clock64() - start < cycles) {
   }
   if (threadIdx.x == 0) p[blockIdx.x] += 1;
+}
+
+// Arithmetic, which takes longer for each block the more there are, unlike what waits for the clock.
+__global__ void work(unsigned* p, int steps) {
+  float v = static_cast<float>(threadIdx.x);
+  for (int k = 0; k < steps; ++k) v = fmaf(v, 0.999f, 0.5f);
+  if (threadIdx.x == 0) p[blockIdx.x] += v < 0 ? 2 : 1;
 }
 
 __global__ void count_cycles(long long* cycles, long long ns) {
@@ -103,11 +109,34 @@ static double cycles_a_us() {
   return static_cast<double>(cycles) / 20'000;
 }
 
-static int spins(double seconds, double block_us, double kernel_ms, const char* file) {
+// With as many blocks as the GPU holds, each of these threads.
+static double steps_a_us(unsigned resident) {
+  unsigned* p;
+  OK(cudaMalloc(&p, resident * 4));
+  cudaEvent_t begin, end;
+  OK(cudaEventCreate(&begin));
+  OK(cudaEventCreate(&end));
+  constexpr int kSteps = 1 << 22;  // long enough for the clock to rise
+  float ms = 0;
+  for (int time = 0; time < 4; ++time) {
+    OK(cudaEventRecord(begin));
+    work<<<resident, 256>>>(p, kSteps);
+    OK(cudaEventRecord(end));
+    OK(cudaEventSynchronize(end));
+    OK(cudaEventElapsedTime(&ms, begin, end));
+  }
+  OK(cudaFree(p));
+  return kSteps / (ms * 1e3);
+}
+
+static int long_kernels(const char* kind, double seconds, double block_us, double kernel_ms,
+                        const char* file) {
   cudaDeviceProp facts;
   OK(cudaGetDeviceProperties(&facts, 0));
-  const auto cycles = static_cast<long long>(block_us * cycles_a_us());
+  const bool works = std::strcmp(kind, "work") == 0;
   const unsigned resident = static_cast<unsigned>(facts.multiProcessorCount) * 8;
+  const auto cycles = works ? 0 : static_cast<long long>(block_us * cycles_a_us());
+  const int steps = works ? static_cast<int>(block_us * steps_a_us(resident)) : 0;
   const auto blocks = static_cast<unsigned>(std::max(1.0, resident * kernel_ms * 1000 / block_us));
   unsigned* p;
   OK(cudaMalloc(&p, blocks * 4));
@@ -117,7 +146,10 @@ static int spins(double seconds, double block_us, double kernel_ms, const char* 
   unsigned launches = 0;
   const double begin = now();
   while (now() - begin < seconds && (file == nullptr || access(file, F_OK) != 0)) {
-    spin<<<blocks, 256, 0, s>>>(p, cycles);
+    if (works)
+      work<<<blocks, 256, 0, s>>>(p, steps);
+    else
+      spin<<<blocks, 256, 0, s>>>(p, cycles);
     OK(cudaStreamSynchronize(s));
     ++launches;
   }
@@ -126,7 +158,7 @@ static int spins(double seconds, double block_us, double kernel_ms, const char* 
   OK(cudaMemcpy(out.data(), p, blocks * 4, cudaMemcpyDeviceToHost));
   unsigned wrong = 0;
   for (const unsigned each : out) wrong += each != launches;
-  std::printf("spin: %u kernels of %u blocks, %u wrong words, %.3f ms each\n", launches, blocks, wrong,
+  std::printf("%s: %u kernels of %u blocks, %u wrong words, %.3f ms each\n", kind, launches, blocks, wrong,
               took * 1000 / std::max(1u, launches));
   return wrong == 0 ? 0 : 1;
 }
@@ -177,6 +209,8 @@ static int costs(double seconds) {
   unsigned* p = reinterpret_cast<unsigned*>(c);
   const auto cycles = static_cast<long long>(20 * cycles_a_us());
   cost("spin-20us-2ms", seconds, [&](cudaStream_t s) { spin<<<132 * 8 * 100, 256, 0, s>>>(p, cycles); });
+  const int steps = static_cast<int>(20 * steps_a_us(132 * 8));
+  cost("work-20us-2ms", seconds, [&](cudaStream_t s) { work<<<132 * 8 * 100, 256, 0, s>>>(p, steps); });
   return 0;
 }
 
@@ -206,6 +240,6 @@ int main(int argc, char** argv) {
   const double seconds = argc > 2 ? std::atof(argv[2]) : 2;
   if (std::strcmp(kind, "cost") == 0) return costs(seconds);
   if (std::strcmp(kind, "tiny") == 0) return tiny(seconds, argc > 3 ? std::atof(argv[3]) : 20'000);
-  return spins(seconds, argc > 3 ? std::atof(argv[3]) : 10, argc > 4 ? std::atof(argv[4]) : 50,
-               argc > 5 ? argv[5] : nullptr);
+  return long_kernels(kind, seconds, argc > 3 ? std::atof(argv[3]) : 10, argc > 4 ? std::atof(argv[4]) : 50,
+                      argc > 5 ? argv[5] : nullptr);
 }

@@ -1,6 +1,7 @@
 // How soon a kernel leaves that looks at a flag between its block-tasks of 10 us, in a bare process: for each
 // way to order it and to learn of it, us from the order until the call has returned, and from then until the
-// host knows. nvcc -arch=sm_90 -std=c++20 -lcuda
+// host knows. Before that, the cost of looks at the host, for kernels that run to their end.
+// nvcc -arch=sm_90 -std=c++20 -lcuda
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <vector>
 
 #define OK(call)                                                                                     \
@@ -27,13 +29,16 @@ struct Host {  // written by one side, read by the other
 };
 
 // word[0]: block-tasks claimed; word[1]: the flag; word[2]: blocks that have left. The last of them reports
-// if `to` is given.
-__global__ void tasks(unsigned* word, long long cycles, volatile unsigned* to) {
+// if `to` is given. `most`: block-tasks. With `order`, who claims a multiple of `every` looks at that word.
+__global__ void tasks(unsigned* word, long long cycles, unsigned most, volatile unsigned* to,
+                      const volatile unsigned* order, unsigned number, unsigned every) {
   __shared__ bool goes_on;
   for (;;) {
     if (threadIdx.x == 0) {
-      atomicAdd(word, 1);
-      goes_on = *static_cast<volatile unsigned*>(word + 1) == 0;
+      const unsigned claimed = atomicAdd(word, 1);
+      if (order != nullptr && (claimed & (every - 1)) == 0 && static_cast<int>(*order - number) >= 0)
+        *static_cast<volatile unsigned*>(word + 1) = 1;
+      goes_on = claimed < most && *static_cast<volatile unsigned*>(word + 1) == 0;
     }
     __syncthreads();
     if (!goes_on) break;
@@ -73,13 +78,44 @@ static double quantile(std::vector<double> values, double q) {
   return values[static_cast<std::size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-enum Order { written, waits_to_be_written, watched, kOrders };
+enum Order { written, waits_to_be_written, watched, looked_at, kOrders };
 enum Learn { by_event, by_report_behind, by_report_then, by_report_that_waits, by_last_block, kLearns };
 constexpr const char* kOrder[] = {"a write", "a write that waits on the device",
-                                  "a block that watches the host"};
+                                  "a block that watches the host",
+                                  "claims of which one in 128 looks at the host"};
 constexpr const char* kLearn[] = {"event", "report behind the kernel", "event, then a report",
                                   "event, then a report that waits on the device",
                                   "report of the last block"};
+constexpr unsigned kEvery = 128;
+
+// What looks at the host cost kernels that run to their end: the least of some times of each, in turns.
+static void cost_of_looks(unsigned* word, const volatile unsigned* order, int khz) {
+  cudaEvent_t begin, end;
+  OK(cudaEventCreate(&begin));
+  OK(cudaEventCreate(&end));
+  for (const double us : {1.0, 3.0, 10.0, 30.0})
+    for (const unsigned blocks : {kBlocks, kBlocks / 8}) {
+      const unsigned most = static_cast<unsigned>(blocks * 3000 / us);
+      constexpr unsigned kTried[] = {0, 4096, 1024, 512, 256, 128, 64, 32};
+      constexpr std::size_t kTries = std::size(kTried);
+      std::vector<double> least(kTries, 1e30);
+      for (int round = 0; round < 12; ++round)
+        for (std::size_t t = 0; t < kTries; ++t) {
+          OK(cudaMemset(word, 0, kWords * sizeof(unsigned)));
+          OK(cudaEventRecord(begin));
+          tasks<<<blocks, 256>>>(word, static_cast<long long>(khz / 1000 * us), most, nullptr,
+                                 kTried[t] == 0 ? nullptr : order, 1u << 30, kTried[t]);
+          OK(cudaEventRecord(end));
+          OK(cudaEventSynchronize(end));
+          float ms = 0;
+          OK(cudaEventElapsedTime(&ms, begin, end));
+          least[t] = std::min(least[t], static_cast<double>(ms));
+        }
+      std::printf("%g us, %u blocks: %.3f ms without looks; times", us, blocks, least[0]);
+      for (std::size_t t = 1; t < kTries; ++t) std::printf(" %.4f (1 in %u)", least[t] / least[0], kTried[t]);
+      std::printf("\n");
+    }
+}
 
 int main(int argc, char** argv) {
   const double wait_us = argc > 1 ? std::atof(argv[1]) : 5000;  // from the launch to the order
@@ -106,6 +142,7 @@ int main(int argc, char** argv) {
   // A kernel is loaded at its first launch, which can wait for all that runs.
   report<<<1, 1, 0, reporting>>>(word, &of_device->report);
   OK(cudaDeviceSynchronize());
+  cost_of_looks(word, &of_device->order, khz);
 
   for (int order = 0; order < kOrders; ++order)
     for (int learn = 0; learn < kLearns; ++learn) {
@@ -115,8 +152,10 @@ int main(int argc, char** argv) {
         OK(cudaStreamSynchronize(own));
         set(host->report, kNone);
         if (order == watched) watch<<<1, 1, 0, ordering>>>(&of_device->order, ++orders, word + 1);
-        tasks<<<kBlocks, 256, 0, work>>>(word, khz / 100,
-                                         learn == by_last_block ? &of_device->report : nullptr);
+        if (order == looked_at) ++orders;
+        tasks<<<kBlocks, 256, 0, work>>>(word, khz / 100, UINT32_MAX,
+                                         learn == by_last_block ? &of_device->report : nullptr,
+                                         order == looked_at ? &of_device->order : nullptr, orders, kEvery);
         if (learn == by_report_behind)
           report<<<1, 1, 0, work>>>(word, &of_device->report);
         else
@@ -138,7 +177,8 @@ int main(int argc, char** argv) {
                                  CU_STREAM_WAIT_VALUE_GEQ));
           report<<<1, 1, 0, reporting>>>(word, &of_device->report);
         }
-        while (learn != by_report_behind && cudaEventQuery(gone) == cudaErrorNotReady) {
+        while (learn != by_report_behind && learn != by_last_block &&
+               cudaEventQuery(gone) == cudaErrorNotReady) {
         }
         if (learn == by_report_then) report<<<1, 1, 0, reporting>>>(word, &of_device->report);
         if (learn == by_report_that_waits) set(host->wanted, reports);
