@@ -163,9 +163,9 @@ class GrantConductor : public JobConductor {
     if (gpu.owner->phase == Owner::evicting) return;
     if (gpu.owner->phase == Owner::opening) return leave(gpu, Why::evicted, false);
     const ClientId client = grant->job.client;
-    journal_.note(now(), Step::evicted, client, 0);
     gpu.owner->phase = Owner::evicting;
     close(client);
+    journal_.note(now(), Step::evicted, client, 0);  // to write it down takes microseconds
     if (closed(client, !settings_.overlap)) leave(gpu, Why::evicted, job_over(of(client)));
   }
 
