@@ -122,7 +122,9 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     seen = port_.looked(word_on_device(stream, entry));
     entry.looks = !seen;
   }
-  if (!over && entry.state == State::submitted && reached(port_.gone(name), entry.number)) {
+  over = over || said_to_leave(stream, entry);
+  if (!over && entry.state == State::submitted && found_gone(name, entry) &&
+      !(over = said_to_leave(stream, entry)) && entry.state == State::submitted) {
     // Nobody told it to leave: it came to its end.
     over = !entry.flagged;
     if (over || accepted(entry, port_.ask(*entry.launch, entry.word)))
@@ -153,6 +155,25 @@ bool LaunchBook::step_first(std::uint64_t name, Stream& stream) {
     }
   }
   return false;
+}
+
+// True: it is over. The program's stream does not wait for the end of what was launched again, only for the
+// word, so with its last blocks that end is awaited.
+bool LaunchBook::said_to_leave(const Stream& stream, Entry& entry) {
+  if (!entry.flagged || (entry.state != State::submitted && entry.state != State::again)) return false;
+  const Count last = port_.left(word_on_device(stream, entry));
+  if (!last || (entry.state == State::again && *last >= entry.launch->blocks())) return false;
+  stop_expecting(entry);
+  return left_with(stream, entry, *last);
+}
+
+// Also one that says when it leaves can end before it has seen the order.
+bool LaunchBook::found_gone(std::uint64_t name, Entry& entry) {
+  if (entry.flagged && entry.launch->says_when_it_leaves()) {
+    if (port_.now() - entry.asked_gone < kUntilAskedAgain) return false;
+    entry.asked_gone = port_.now();
+  }
+  return reached(port_.gone(name), entry.number);
 }
 
 // A kernel that was told to leave mostly does so soon.

@@ -48,6 +48,8 @@ class RepeatableLaunch {
   virtual bool waits_for_later_blocks() { return true; }
   virtual bool known_to_wait() const { return false; }  // whether that was noted
   virtual std::string kernel() const { return {}; }     // its name, for people
+  // Whether LaunchPort::left() answers for this launch once it was told to leave while running.
+  virtual bool says_when_it_leaves() const { return false; }
   // Whether it is launched in slices of its blocks (sliced_launches.cpp). The next two are called only then.
   virtual bool sliced() const { return false; }
   virtual SlicedKernel of_slices() const { return {}; }
@@ -68,10 +70,10 @@ enum class Submitted : std::uint8_t {
 class LaunchPort {
  public:
   virtual ~LaunchPort() = default;
-  // A word with count and flag 0, which no earlier order will change and for which count() has no answer.
-  // None: all are in use.
+  // A word with count and flag 0, which no earlier order will change and for which neither count() nor left()
+  // has an answer. None: all are in use.
   virtual std::optional<Word> take() = 0;
-  virtual void give_back(Word word) = 0;  // nothing on the device reads or writes it any more
+  virtual void give_back(Word word) = 0;  // no kernel claims from it any more
   // Gives the word back once the stream has passed the wait of the launch with this number, as it soon will.
   virtual void retire(Word word, std::uint64_t stream, std::uint32_t number) = 0;
   // Launches in the program's stream (nothing if sliced). Behind that, gone(stream) becomes `number`, and the
@@ -84,6 +86,11 @@ class LaunchPort {
   // Does what flag() does, to no launch's word. Code that a processor has not run for some milliseconds has
   // left its caches, which delays an order by tens of microseconds.
   virtual void rehearse() {}
+  // The word's count, if the last block of the launch that claims from it has said that it leaves. No block
+  // is under way then, but the kernel may not have ended: what is not on this GPU may not see all its effects
+  // yet. again() and take() begin anew. Ask it only of launches that were told to leave. Not all say so
+  // (RepeatableLaunch::says_when_it_leaves).
+  virtual std::optional<std::uint32_t> left(Word /*word*/) { return std::nullopt; }
   // Requests the word's count when no block of the launch is under way; count() returns it later, once.
   // False: the driver refused, perhaps only this time.
   virtual bool ask(const RepeatableLaunch& launch, Word word) = 0;
@@ -215,6 +222,7 @@ class LaunchBook {
     std::uint32_t done = 0;    // blocks, as far as known
     State state = State::submitted;
     bool flagged = false;
+    std::int64_t asked_gone = 0;  // when the port was last asked whether it is gone
     // Whether the port expects that its count is asked for, and since when.
     Expected expected = Expected::not_yet;
     std::int64_t expected_since = 0;
@@ -254,6 +262,9 @@ class LaunchBook {
   // ns; a kernel that was told to leave and has not done so for this long is not expected to leave soon.
   // The step that notices this may come later.
   static constexpr std::int64_t kSoon = 300'000;
+  // ns between questions whether a launch is gone that says so itself: an answer takes the driver a
+  // microsecond.
+  static constexpr std::int64_t kUntilAskedAgain = 20'000;
   // A request that the driver has refused this often and for this long (ns) has failed.
   static constexpr std::uint32_t kFewRefusals = 16;
   static constexpr std::int64_t kMostRefused = 100'000'000;
@@ -269,6 +280,8 @@ class LaunchBook {
   void leave_between_slices(const Entry& entry);
   bool may_go(std::uint64_t name, Stream& stream);
   bool left_with(const Stream& stream, Entry& entry, std::uint32_t count);
+  bool said_to_leave(const Stream& stream, Entry& entry);
+  bool found_gone(std::uint64_t name, Entry& entry);
   void expect_it_to_leave(Entry& entry);
   void stop_expecting(Entry& entry);
   void expected_no_more(Entry& entry);

@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kAwakeSpin = 100'000, kAwakeYield = 5'000'000;  // ns; as threads at the gate
 constexpr std::int64_t kUnhurried = 200'000;  // ns between looks while nobody competes
 constexpr std::int64_t kAttentive = 10'000;   // ns between looks while others do
-constexpr std::int64_t kBetweenRehearsals = 400'000, kBetweenQuestions = 20'000;  // ns
+constexpr std::int64_t kBetweenRehearsals = 400'000, kBetweenQuestions = 50'000;  // ns
 constexpr std::int64_t kAsleep = 20'000'000;                                      // ns, while all is away
 constexpr std::int64_t kBetweenTries = 20'000;  // ns, of who waits for launches to be over
 constexpr std::int64_t kPolite = 200'000'000;  // ns; then no launch begins before the call that is made alone

@@ -23,7 +23,7 @@ std::string all_indices(std::string_view before) {
 }
 
 constexpr std::string_view kAddedRegisters =
-    "\t.reg .pred %gangway_p0, %gangway_p1;\n"
+    "\t.reg .pred %gangway_p0, %gangway_p1, %gangway_p2;\n"
     "\t.reg .b32 %gangway_index, %gangway_slot, %gangway_turn, %gangway_t0, %gangway_t1;\n"
     "\t.reg .b64 %gangway_d0, %gangway_d1;\n";
 
@@ -33,7 +33,9 @@ constexpr std::string_view kHiddenParameters =
     "\t.param .u32 gangway_grid_y,\n"
     "\t.param .u32 gangway_grid_z,\n"
     "\t.param .u32 gangway_first,\n"
-    "\t.param .u32 gangway_end\n";
+    "\t.param .u32 gangway_end,\n"
+    "\t.param .u32 gangway_looks,\n"
+    "\t.param .align 8 .u64 gangway_host\n";
 
 // What replaces %ctaid, %nctaid and %dynamic_smem_size.
 std::string index_registers() { return "\t.reg .b32 " + all_indices("%") + ", %gangway_dynamic;\n"; }
@@ -92,8 +94,8 @@ bool FormWriter::gives(std::string_view name) {
   if (name.front() == '%') return name.starts_with("%gangway_");
   static constexpr std::string_view kPrefix = "gangway_";
   if (!name.starts_with(kPrefix)) return false;
-  static constexpr std::string_view kOthers[] = {"control", "grid_x", "grid_y", "grid_z",
-                                                 "first",   "end",    "shared"};
+  static constexpr std::string_view kOthers[] = {"control", "grid_x", "grid_y", "grid_z", "first",
+                                                 "end",     "looks",  "host",   "shared"};
   const std::string_view rest = name.substr(kPrefix.size());
   return rest.starts_with("forms_") ||
          std::find(std::begin(kOthers), std::end(kOthers), rest) != std::end(kOthers) ||

@@ -17,23 +17,38 @@ namespace gangway::transform {
 //   offset + 12  .u32  grid_y
 //   offset + 16  .u32  grid_z
 //   offset + 20  .u32  first     slice: the first logical index of this launch
+//                                prologue and loop: from this index on blocks do not look at the order
 //   offset + 24  .u32  end       slice and loop: one past the last logical index of this launch
+//   offset + 28  .u32  looks     prologue and loop: a block looks at the host's order if its logical index
+//                                has none of these bits
+//   offset + 32  .u64  host      device address of the launch's HostWord; unused by slice
 //
 // Launch a rewritten entry with a one-dimensional grid, and without attributes for clusters, cooperative or
 // programmatic dependent launch. The logical index of a block is its linear index in the original grid, x
 // fastest.
 //
-// The control word has 8 bytes, aligned to 8. The low half counts claims; the high half is the flag
-// (non-zero: leave). Before a launch, set the low half to its first logical index and the high half to 0.
+// The control word has 16 bytes, aligned to 8. The low half of the first 8 counts claims; their high half is
+// the flag (non-zero: leave). Then come 4 bytes that count the blocks of a loop that have left. Before a
+// launch, set the low half to its first logical index and the rest to 0. A block that looks at the host's
+// order and finds one raises the flag, and finishes: its own claim came before that.
 //   slice     the launch's blocks start at `first`; those from `end` on do nothing
 //   prologue  one block per remaining index; a refused block undoes its claim. After the
 //             launch, the low half is one past the last finished logical index: all before
 //             it are done, none from it on has had any effect.
-//   loop      as prologue, with any number of blocks; each claims until refused or none remain
+//   loop      as prologue, with any number of blocks; each claims until refused or none
+//             remain. If the flag is up, the last block to leave writes the low half to
+//             HostWord::left. No block is under way then, though the kernel has not ended.
 struct HiddenParameters {
-  static constexpr std::uint32_t kBytes = 28;
+  static constexpr std::uint32_t kBytes = 40;
   static constexpr std::uint32_t kAlignment = 8;
   std::uint32_t offset = 0;  // of `control` among the kernel's parameters, bytes
+};
+
+// In host memory that the device can read and write. A read from the device takes about 1 us, and there is
+// one at a time (measured on an H200), so few blocks look.
+struct HostWord {
+  std::uint32_t order;  // non-zero: leave; written by the host
+  std::uint32_t left;   // written by the device
 };
 
 // A parameter of the original kernel.
@@ -91,6 +106,6 @@ enum class Compilation { whole, relocatable };
 Rewritten rewrite(std::string_view ptx, Compilation compilation = Compilation::whole);
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 5;
+inline constexpr int kRewriterVersion = 6;
 
 }  // namespace gangway::transform

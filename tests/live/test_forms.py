@@ -58,6 +58,16 @@ class FormsTest(unittest.TestCase):
             time.sleep(0.01)
         raise AssertionError(name + " does not come")
 
+    def with_points(self, daemon, **more):
+        """The environment of a program under the daemon whose look-alike has points at which it can die, and takes loops for grids as small as the
+        stand-in's (GANGWAY_LOOPS_ABOVE)."""
+        links = Path(daemon.folder) / "points"
+        if not links.exists():
+            links.mkdir()
+            (links / "libcuda.so.1").symlink_to(POINTS + "/libgangway-lookalike.so")
+            (links / "libgangway-real-cuda.so.1").symlink_to(STANDIN + "/libcuda.so.1")
+        return daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_FORMS="all", **self.more, **more) | {"LD_LIBRARY_PATH": f"{links}:{STANDIN}"}
+
     def beside_urgent(self, daemon, *command, least=1, priority=("--priority", "5"), program=False, **more):
         """The client's `command`, or a program, beside one that displaces it again and again: as often as it takes until the other came in time
         and it was displaced `least` times in all. What it prints, the same each time, and its last status, with the evictions of all."""
@@ -276,6 +286,34 @@ class Results(FormsTest):
         daemon.end()
 
 
+@unittest.skipUnless(POINTS, "there is no look-alike with points")
+class Loops(FormsTest):
+    """Persistent blocks, of which some look at the host's order and the last one reports."""
+
+    def test_what_loops_under_evictions_prints_the_same(self):
+        # Under `worth` the length of blocks is known, so that some look before the last wave; then no other order reaches the device.
+        for forms, more in (("all", {}), ("worth", {"STANDIN_MULTIPROCESSORS": "1", "GANGWAY_LOOKS_ALONE": "1"})):
+            for command in (["riskiest", "60"], ["passes", "40"]):
+                with self.subTest(forms=forms, command=command):
+                    daemon = self.begin("--policy", "piv", "--forms", forms)
+                    for _ in range(30):
+                        done = Path(daemon.folder) / "done"
+                        done.unlink(missing_ok=True)
+                        urgent = daemon.start(CLIENT, "urgent", str(done), options=["--name", "urgent", "--priority", "5"], **self.more)
+                        self.client(daemon, "urgent")
+                        program = subprocess.Popen([CLIENT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                                   env=self.with_points(daemon, GANGWAY_LOOPS_ABOVE="0", **more))
+                        result = finish(program)
+                        done.touch()
+                        finish(urgent)
+                        self.assertEqual(result[:2], self.native(*command), result[2])
+                        evictions = sum(line.split(",")[1] == "left" for line in daemon.logged())
+                        if evictions > 5:
+                            break
+                    self.assertGreater(evictions, 5)
+                    daemon.end()
+
+
 class Waiting(FormsTest):
     """A kernel whose blocks wait for the last one of its grid, which inspection does not see. All its blocks fit at once."""
 
@@ -309,17 +347,12 @@ class Deaths(FormsTest):
     @unittest.skipUnless(POINTS, "there is no look-alike with points")
     def test_a_client_that_dies_at_any_point_of_an_eviction_harms_nobody(self):
         daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
-        links = daemon.folder + "/points"
-        os.mkdir(links)
-        os.symlink(POINTS + "/libgangway-lookalike.so", links + "/libcuda.so.1")
-        os.symlink(STANDIN + "/libcuda.so.1", links + "/libgangway-real-cuda.so.1")
         done = daemon.folder + "/done"
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
         self.client(daemon, "urgent")
-        for point in ("launched", "told-to-leave", "evicted", "gone", "may-go-on", "again"):
+        for point in ("launched", "told-to-leave", "evicted", "gone", "may-go-on", "again", "last-block"):
             victim = subprocess.Popen([CLIENT, "riskiest", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                      env=daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_DIE_AT=point, GANGWAY_FORMS="all", **self.more)
-                                      | {"LD_LIBRARY_PATH": links + ":" + STANDIN})
+                                      env=self.with_points(daemon, GANGWAY_DIE_AT=point, GANGWAY_LOOPS_ABOVE="0" if point == "last-block" else "1000"))
             code, out, err = finish(victim)
             self.assertEqual(code, -signal.SIGKILL, (point, out, err))
             self.assertIsNone(urgent.poll(), point)

@@ -122,6 +122,24 @@ const std::vector<PlantedFault>& planted_faults() {
       {"a loop hands on every index in one place",
        everywhere("mov.u32 %gangway_turn, 4;", "mov.u32 %gangway_turn, 0;")},
       {"a thread that leaves early leaves the loop", in_bodies(" bra $gangway_next;", " exit;")},
+      {"who looks at the host takes its claim back",
+       everywhere("red.global.or.b64 [%gangway_d0], 0x100000000;\n\tbra $gangway_claimed;",
+                  "red.global.or.b64 [%gangway_d0], 0x100000000;")},
+      {"who looks at the host goes on without a flag",
+       everywhere("red.global.or.b64 [%gangway_d0], 0x100000000;", "red.global.or.b64 [%gangway_d0], 0;")},
+      {"every block looks at the host",
+       everywhere("and.b32 %gangway_t0, %gangway_t0, %gangway_index;", "mov.u32 %gangway_t0, 0;")},
+      {"who should not looks at the host",
+       everywhere(
+           "setp.ge.u32 %gangway_p1, %gangway_index, %gangway_t0;\n\t@%gangway_p1 bra $gangway_claimed;",
+           "")},
+      {"a refused block looks at the host", everywhere("@!%gangway_p1 bra $gangway_refused;", "")},
+      {"the first block to leave reports", everywhere("setp.ne.u32 %gangway_p1, %gangway_t0, %gangway_t1;",
+                                                      "setp.ne.u32 %gangway_p1, %gangway_t0, 1;")},
+      {"every thread counts its block",
+       everywhere("@%gangway_p0 ret;\n\tld.param.u64 %gangway_d0", "ld.param.u64 %gangway_d0")},
+      {"blocks report that were not told to leave",
+       everywhere("setp.eq.u32 %gangway_p1, %gangway_t1, 0;", "setp.ne.u32 %gangway_p1, 0, 0;")},
       {"a slice begins with block 0", everywhere("add.u32 %gangway_index, %gangway_index, %gangway_t0;",
                                                  "mov.u32 %gangway_index, %gangway_t0;")},
       {"a slice does not see its end",
@@ -131,9 +149,10 @@ const std::vector<PlantedFault>& planted_faults() {
        everywhere(".param .align 8 .u64 gangway_control,",
                   ".param .u64 gangway_odd, .param .align 8 .u64 gangway_control,")},
       {"the bounds of a block are gone", everywhere(".maxntid", ".maxnreg 64 //")},
-      {"static shared memory has grown", everywhere("\t.reg .pred %gangway_p0, %gangway_p1;",
-                                                    "\t.reg .pred %gangway_p0, %gangway_p1;\n\t.shared "
-                                                    ".align 4 .b8 odd[4];\n\tst.shared.u32 [odd], 0;")},
+      {"static shared memory has grown",
+       everywhere("\t.reg .pred %gangway_p0, %gangway_p1, %gangway_p2;",
+                  "\t.reg .pred %gangway_p0, %gangway_p1, %gangway_p2;\n\t.shared "
+                  ".align 4 .b8 odd[4];\n\tst.shared.u32 [odd], 0;")},
       {"the module is not as it was", first_byte},
   };
   return all;

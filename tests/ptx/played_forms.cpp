@@ -10,6 +10,7 @@ namespace gangway::testing::ptx {
 namespace {
 
 constexpr std::uint64_t kBudget = 20'000'000;
+constexpr std::uint32_t kUnknown = UINT32_MAX;
 
 Schedule random_schedule(Dice& dice) {
   static constexpr Interleaving kThreads[] = {Interleaving::in_order, Interleaving::reverse,
@@ -131,28 +132,52 @@ class Played {
 
   // Prologue, and loop in ranges.
   std::string claimed(bool loops) {
-    set_control(reinterpret_cast<std::uint64_t>(&control_));
+    set_control(reinterpret_cast<std::uint64_t>(&words_));
+    const auto host = reinterpret_cast<std::uint64_t>(&host_);
+    std::memcpy(place_.parameters().data() + form_.hidden.offset + 32, &host, 8);
+    const std::uint64_t& control = words_.control;
     std::uint64_t evictions = dice_.one_in(3) ? 0 : dice_.one_in(2) ? 1 : dice_.between(2, 6);
     std::uint64_t first = 0;
     while (first < blocks_) {
       std::uint64_t end = blocks_;
       if (loops && dice_.one_in(3)) end = first + 1 + dice_.roll(static_cast<std::uint32_t>(blocks_ - first));
+      // From there on nobody looks at the host's order.
+      const std::uint64_t border =
+          dice_.one_in(2) ? end : first + dice_.roll(static_cast<std::uint32_t>(end - first));
+      set(20, static_cast<std::uint32_t>(border));
       // What the form does not read is anything.
-      set(20, static_cast<std::uint32_t>(dice_.bits()));
       set(24, loops ? static_cast<std::uint32_t>(end) : static_cast<std::uint32_t>(dice_.bits()));
-      control_ = first;
+      words_ = {first, 0};
+      host_ = {0, kUnknown};
+      const std::uint32_t looks = dice_.one_in(8) ? UINT32_MAX : (1u << dice_.roll(5)) - 1;
+      set(28, looks);
       const bool evicts = evictions > 0;
       if (evicts) --evictions;
       Launch launch =
           launched(loops ? 1 + dice_.roll(static_cast<std::uint32_t>(end - first + 2)) : end - first);
-      launch.allowed.push_back({&control_, 8});
-      if (evicts) launch.events.push_back(eviction(end - first));
+      launch.allowed.push_back({&words_, 12});
+      launch.allowed.push_back({&host_, sizeof host_});
+      // By the flag, or by the host's order, which takes effect once a block looks.
+      const bool by_host = dice_.one_in(2);
+      if (evicts) launch.events.push_back(by_host ? order(end - first) : eviction(end - first));
+      const bool nobody_sees_it = by_host && (border == first || (looks == UINT32_MAX && first != 0));
+      const bool all_see_it =
+          evicts && by_host && looks == 0 && border > first && launch.events.back().at == 0;
       evicted_ = 0;
       claims_ = end;
       if (std::string why = ended(launch); !why.empty()) return why;
-      const std::uint64_t done = control_ & 0xFFFFFFFF;
-      if (control_ >> 32 != evicted_)
-        return fmt::format("the control word is {:#x}, its flag was {:#x}", control_, evicted_);
+      const std::uint64_t done = control & 0xFFFFFFFF;
+      if (all_see_it || (evicts && by_host && !nobody_sees_it && host_.order != 0 && control >> 32 == 1)) {
+        evicted_ = 1;
+        claims_ = done;
+      }
+      if (control >> 32 != evicted_)
+        return fmt::format("the control word is {:#x}, its flag was {:#x}", control, evicted_);
+      if (loops && words_.left != launch.grid.x)
+        return fmt::format("{} of {} blocks are counted when they leave", words_.left, launch.grid.x);
+      if (const std::uint32_t expected = loops && evicted_ != 0 ? static_cast<std::uint32_t>(done) : kUnknown;
+          host_.left != expected)
+        return fmt::format("the host was told that {} are done, expected {}", host_.left, expected);
       if (done < first || done > end)
         return fmt::format("the control word says {} are done, of {} to {}", done, first, end);
       // Whoever claims behind the eviction is refused, and nobody before it.
@@ -180,15 +205,24 @@ class Played {
   }
 
   // At a moment of about as many instructions as that many blocks take, or at once.
-  Event eviction(std::uint64_t blocks) {
+  std::uint64_t moment(std::uint64_t blocks) {
     const std::uint64_t most = 1 + original_.instructions * blocks / blocks_;
+    return dice_.one_in(8) ? 0 : dice_.bits() % most;
+  }
+  Event order(std::uint64_t blocks) {
     Event made;
-    made.at = dice_.one_in(8) ? 0 : dice_.bits() % most;
+    made.at = moment(blocks);
+    made.act = [this] { host_.order = 1; };
+    return made;
+  }
+  Event eviction(std::uint64_t blocks) {
+    Event made;
+    made.at = moment(blocks);
     const std::uint32_t flag = dice_.one_in(2) ? 1 : static_cast<std::uint32_t>(dice_.bits()) | 1;
     made.act = [this, flag] {
       evicted_ = flag;
-      claims_ = control_ & 0xFFFFFFFF;
-      __atomic_fetch_or(&control_, std::uint64_t{flag} << 32, __ATOMIC_RELAXED);
+      claims_ = words_.control & 0xFFFFFFFF;
+      __atomic_fetch_or(&words_.control, std::uint64_t{flag} << 32, __ATOMIC_RELAXED);
     };
     return made;
   }
@@ -242,7 +276,11 @@ class Played {
   Dice dice_;
   std::uint64_t blocks_;
   Place place_;
-  alignas(8) std::uint64_t control_ = 0;
+  struct {
+    std::uint64_t control = 0;
+    std::uint32_t left = 0;
+  } words_;
+  transform::HostWord host_{};
   std::uint64_t evicted_ = 0, claims_ = 0;  // the flag, and how many had claimed when it was set
   std::vector<std::uint64_t> slices_done_;
 };

@@ -56,14 +56,14 @@ std::string broken_promise(const std::string& ptx, const transform::Rewritten& r
       forms.push_back(form.form);
       const Entry* const made = after.entry(form.entry);
       if (made == nullptr) return fmt::format("no entry '{}'", form.entry);
-      if (made->parameters.size() != entry.parameters.size() + 6)
+      if (made->parameters.size() != entry.parameters.size() + 8)
         return fmt::format("'{}' has {} parameters", form.entry, made->parameters.size());
       for (std::size_t p = 0; p < entry.parameters.size(); ++p)
         if (made->parameters[p].offset != entry.parameters[p].offset ||
             made->parameters[p].bytes != entry.parameters[p].bytes)
           return fmt::format("'{}' has moved parameter {}", form.entry, p);
-      static constexpr std::uint32_t kOffsets[] = {0, 8, 12, 16, 20, 24};
-      for (std::size_t h = 0; h < 6; ++h)
+      static constexpr std::uint32_t kOffsets[] = {0, 8, 12, 16, 20, 24, 28, 32};
+      for (std::size_t h = 0; h < std::size(kOffsets); ++h)
         if (made->parameters[entry.parameters.size() + h].offset != form.hidden.offset + kOffsets[h])
           return fmt::format("hidden parameter {} of '{}' is at {}", h, form.entry,
                              made->parameters[entry.parameters.size() + h].offset);

@@ -39,7 +39,7 @@ constexpr std::string_view kBody = R"(
 
 constexpr std::string_view kHidden =
     ", .param .align 8 .u64 control, .param .u32 grid_x, .param .u32 grid_y, .param .u32 grid_z, .param .u32 "
-    "first, .param .u32 end";
+    "first, .param .u32 end, .param .u32 looks, .param .align 8 .u64 host";
 
 // From the index in %r10.
 constexpr std::string_view kPlace = R"(
@@ -59,7 +59,19 @@ NEXT:
   mov.b64 {{%r13, %r14}}, %d7;
   setp.ne.u32 %p3, %r14, 0;
   {limit}
-  @!%p3 bra CLAIMED;
+  @%p3 bra REFUSED;
+  ld.param.u32 %r14, [looks]; and.b32 %r14, %r13, %r14;
+  setp.ne.u32 %p3, %r14, 0;
+  @%p3 bra CLAIMED;
+  ld.param.u32 %r14, [first];
+  setp.ge.u32 %p3, %r13, %r14;
+  @%p3 bra CLAIMED;
+  ld.param.u64 %d7, [host];
+  ld.volatile.global.u32 %r14, [%d7];
+  setp.ne.u32 %p3, %r14, 0;
+  @%p3 st.volatile.global.u32 [%d6+4], 1;
+  bra CLAIMED;
+REFUSED:
   red.global.add.u64 [%d6], -1;
   mov.u32 %r13, -1;
 CLAIMED:
@@ -68,8 +80,26 @@ WAIT:
   bar.sync 0;
   ld.shared.u32 %r10, [%r11];
   setp.eq.u32 %p3, %r10, -1;
-  @%p3 ret;
+  {leaves}
 )";
+
+// The last block to leave reports if the flag is up.
+constexpr std::string_view kReport = R"(@!%p3 bra GO_ON;
+  @%p2 ret;
+  ld.param.u64 %d6, [control];
+  membar.gl;
+  atom.global.add.u32 %r14, [%d6+8], 1;
+  add.u32 %r14, %r14, 1; mov.u32 %r15, %nctaid.x;
+  setp.ne.u32 %p3, %r14, %r15;
+  @%p3 ret;
+  ld.volatile.global.u32 %r14, [%d6+4];
+  setp.eq.u32 %p3, %r14, 0;
+  @%p3 ret;
+  ld.volatile.global.u32 %r14, [%d6];
+  ld.param.u64 %d7, [host];
+  st.volatile.global.u32 [%d7+4], %r14;
+  ret;
+GO_ON:)";
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
   for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size()))
@@ -85,9 +115,11 @@ std::string entry(const std::string& name, std::string_view hidden, const std::s
 
 std::string module_text() {
   const std::string claim = replaced(std::string(kClaim), "{{", "{");
-  const std::string one = replaced(claim, "{limit}", ""),
-                    many = replaced(claim, "{limit}",
-                                    "ld.param.u32 %r14, [end]; setp.ge.or.u32 %p3, %r13, %r14, %p3;");
+  const std::string one = replaced(replaced(claim, "{limit}", ""), "{leaves}", "@%p3 ret;"),
+                    many = replaced(replaced(claim, "{limit}",
+                                             "ld.param.u32 %r14, [end]; setp.ge.or.u32 %p3, %r13, %r14, "
+                                             "%p3;"),
+                                    "{leaves}", std::string(kReport));
   return ".version 8.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 dynamic[];\n" +
          entry(
              "k", "",
@@ -161,9 +193,14 @@ TEST_CASE("faults in forms by hand are found") {
       {"a thread leaves the loop", "loop", "@%p1 bra NEXT", "@%p1 exit"},
       {"an effect before the claim", "prologue",
        "NEXT:", "ld.param.u64 %d6, [out]; red.global.add.u32 [%d6+8], 1;\nNEXT:"},
-      {"block 0 is done by everybody", "loop",
-       "ld.shared.u32 %r10, [%r11];\n  setp.eq.u32 %p3, %r10, -1;\n  @%p3 ret;",
-       "ld.shared.u32 %r10, [%r11];\n  setp.eq.u32 %p3, %r10, -1;\n  @%p3 ret;\n  mov.u32 %r10, 0;"},
+      {"block 0 is done by everybody", "loop", "GO_ON:", "GO_ON:\n  mov.u32 %r10, 0;"},
+      {"who looks takes its claim back", "prologue", "st.volatile.global.u32 [%d6+4], 1;\n  bra CLAIMED;",
+       "st.volatile.global.u32 [%d6+4], 1;\n  @!%p3 bra CLAIMED;"},
+      {"nobody looks", "loop", "@%p3 st.volatile.global.u32 [%d6+4], 1;",
+       "@%p3 st.volatile.global.u32 [%d6+4], 2;"},
+      {"the first block to leave reports", "loop", "setp.ne.u32 %p3, %r14, %r15;",
+       "setp.ne.u32 %p3, %r14, 1;"},
+      {"the report does not wait for the block's threads", "loop", "  @%p2 ret;\n", ""},
   };
   for (const Fault& fault : kFaults) {
     INFO(fault.name);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <cstring>
 
 #include "hw/intercept/forms/failed_launch.hpp"
@@ -41,6 +42,10 @@ std::uint32_t read(const std::uint32_t& word) {
   return std::atomic_ref<std::uint32_t>(const_cast<std::uint32_t&>(word)).load(std::memory_order_acquire);
 }
 
+void write(std::uint32_t& word, std::uint32_t value) {
+  std::atomic_ref<std::uint32_t>(word).store(value, std::memory_order_release);
+}
+
 // The context answers, if only that it is busy, or that a capture is under way.
 bool answers(CUresult result) {
   return result == CUDA_SUCCESS || result == CUDA_ERROR_NOT_READY ||
@@ -54,6 +59,7 @@ struct DriverPort::Seen {
   struct alignas(8) Report {
     std::uint32_t count, flag;
   } report[kReports];
+  transform::HostWord word[kWords + 1];
   std::uint32_t orders;  // of the own stream that are over
   std::uint32_t wanted;  // expected reports that may be made; the host writes it
 };
@@ -89,7 +95,7 @@ bool DriverPort::allocate() {
   seen_ = static_cast<Seen*>(seen);
   std::memset(seen, 0, sizeof(Seen));
   if (cuda.cuMemHostGetDevicePointer_v2(&seen_address_, seen, 0) != CUDA_SUCCESS) return false;
-  constexpr std::size_t kBytes = 8 * (kWords + 1);
+  constexpr std::size_t kBytes = kWordBytes * (kWords + 1);
   if (cuda.cuMemAlloc_v2(&words_, kBytes) != CUDA_SUCCESS) return false;
   if (cuda.cuMemsetD8Async(words_, 0, kBytes, own_) != CUDA_SUCCESS) return false;
   for (Word word = kWords; word-- > 0;) free_.push_back(word);
@@ -121,6 +127,16 @@ DriverPort::~DriverPort() {
 CUdeviceptr DriverPort::of_host(const volatile void* at) const {
   return seen_address_ + static_cast<CUdeviceptr>(static_cast<const volatile char*>(at) -
                                                   reinterpret_cast<const volatile char*>(seen_));
+}
+
+FormedLaunch::Words DriverPort::words(Word word) const {
+  return {address(word), of_host(&seen_->word[word])};
+}
+
+// Nothing on the device reads or writes it.
+void DriverPort::reset(Word word) {
+  write(seen_->word[word].order, 0);
+  write(seen_->word[word].left, kUnknown);
 }
 
 void DriverPort::note(CUresult result) {
@@ -194,6 +210,7 @@ void DriverPort::forget(std::uint64_t stream, bool passed) {
   if (found == places_.end()) return;
   if (passed)
     for (const auto& [number, word] : found->second.retired) give_back(word);
+  for (const auto& [number, behind] : found->second.going) events_.push_back(behind);
   places_.erase(found);
 }
 
@@ -209,12 +226,15 @@ std::optional<Word> DriverPort::take() {
   if (free_.empty()) return std::nullopt;
   const Word word = free_.back();
   free_.pop_back();
+  reset(word);
   return word;
 }
 
 void DriverPort::give_back(Word word) {
+  drop(reports_, word);
   owed_.erase(word);
-  order({write_64(address(word), 0), write_32(of_host(&seen_->orders), ++orders_)});
+  order({write_64(address(word), 0), write_64(address(word) + 8, 0),
+         write_32(of_host(&seen_->orders), ++orders_)});
   used_.emplace_back(word, orders_);
 }
 
@@ -227,6 +247,11 @@ void DriverPort::retire(Word word, std::uint64_t stream, std::uint32_t number) {
 }
 
 void DriverPort::flag(const std::vector<Word>& words, bool up) {
+  for (const Word word : words) write(seen_->word[word].order, up ? 1 : 0);
+#ifdef GANGWAY_POINTS  // test builds: only blocks that look at the host raise flags
+  static const bool looks_alone = std::getenv("GANGWAY_LOOKS_ALONE") != nullptr;
+  if (looks_alone && up) return;
+#endif
   for (std::size_t first = 0; first < words.size(); first += kOperations) {
     std::vector<CUstreamBatchMemOpParams> orders;
     for (std::size_t w = first; w < std::min(words.size(), first + kOperations); ++w)
@@ -247,9 +272,17 @@ bool DriverPort::ask_for(Reports& reports, const live::RepeatableLaunch& launch,
   return done(report(reports, word, looking_, static_cast<const FormedLaunch&>(launch).report()));
 }
 
+std::optional<std::uint32_t> DriverPort::left(Word word) {
+  const std::uint32_t count = read(seen_->word[word].left);
+  if (count == kUnknown) return std::nullopt;
+  GANGWAY_POINT("last-block");
+  return count;
+}
+
 // The report is submitted at once, so that a write of the host is all that it needs later. It waits for the
 // host, not for the kernel, so that it never waits for long.
 bool DriverPort::expect(const live::RepeatableLaunch& launch, Word word) {
+  if (launch.says_when_it_leaves()) return false;
   if (expected_ || failed_ || free_reports_.empty()) return false;
   const RelaxedCapture relaxed;
   const CurrentContext current(context_);
@@ -269,9 +302,7 @@ bool DriverPort::expect(const live::RepeatableLaunch& launch, Word word) {
   return true;
 }
 
-void DriverPort::let_report() {
-  std::atomic_ref<std::uint32_t>(seen_->wanted).store(expectations_, std::memory_order_release);
-}
+void DriverPort::let_report() { write(seen_->wanted, expectations_); }
 
 void DriverPort::stop_expecting(Word word) {
   if (!expected_ || expected_->word != word) return;
@@ -299,11 +330,13 @@ bool DriverPort::look(const live::RepeatableLaunch& launch, Word word) {
   return done(behind_orders(looking_)) && ask_for(looks_, launch, word);
 }
 
-void DriverPort::drop_look(Word word) {
-  const auto awaited = looks_.find(word);
-  if (awaited == looks_.end()) return;
+void DriverPort::drop_look(Word word) { drop(looks_, word); }
+
+void DriverPort::drop(Reports& reports, Word word) {
+  const auto awaited = reports.find(word);
+  if (awaited == reports.end()) return;
   dropped_.push_back(awaited->second);
-  looks_.erase(awaited);
+  reports.erase(awaited);
 }
 
 // What is submitted to the stream from now on is behind all orders so far.
@@ -381,7 +414,7 @@ live::Submitted DriverPort::launch(const live::RepeatableLaunch& launch, std::ui
   const CUevent behind = event();
   if (behind == nullptr || free_reports_.empty()) return live::Submitted::no;
   if (formed.sliced() ? !accepts(formed)
-                      : formed.submit(formed.stream(), address(word), 0, formed.blocks()) != CUDA_SUCCESS) {
+                      : formed.submit(formed.stream(), words(word), 0, formed.blocks()) != CUDA_SUCCESS) {
     events_.push_back(behind);
     return live::Submitted::no;
   }
@@ -435,9 +468,12 @@ bool DriverPort::begin(CUstream stream, const FormedLaunch& launch, Word word, s
   refusal_ = 0;
   if (free_reports_.empty()) return false;
   CUresult result = repeat_refused();
-  if (result == CUDA_SUCCESS) result = submit(own_, {write_64(address(word), first)});
+  drop(reports_, word);  // of what left and said so
+  reset(word);
+  if (result == CUDA_SUCCESS)
+    result = submit(own_, {write_64(address(word), first), write_64(address(word) + 8, 0)});
   if (result == CUDA_SUCCESS) result = behind_orders(stream);
-  if (result == CUDA_SUCCESS) result = launch.submit(stream, address(word), first, end);
+  if (result == CUDA_SUCCESS) result = launch.submit(stream, words(word), first, end);
   if (!done(result)) return false;
   report_behind(stream, word, launch.report());
   return true;

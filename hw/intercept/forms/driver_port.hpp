@@ -1,5 +1,9 @@
 // The launch book's device: control words in the context's memory, its own streams of the highest priority,
-// and words in host memory to which counts are copied.
+// and words in host memory for orders and counts.
+//
+// An order to leave goes two ways. The host writes its own word, which some blocks look at (measured on an
+// H200: 8 us sooner), and the own stream writes the control word. The order by the stream must arrive, also
+// at kernels that have not begun; the host's word only makes it faster.
 //
 // Everything is allocated at the context's first launch in a form: pinning memory later could block the
 // driver. Behind a kernel the stream gets an event, and behind that a wait for the control word's count
@@ -44,6 +48,7 @@ class DriverPort : public live::LaunchPort {
   std::uint32_t gone(std::uint64_t stream) override;
   void flag(const std::vector<live::Word>& words, bool up) override;
   void rehearse() override;
+  std::optional<std::uint32_t> left(live::Word word) override;
   bool expect(const live::RepeatableLaunch& launch, live::Word word) override;
   void stop_expecting(live::Word word) override;
   bool ask(const live::RepeatableLaunch& launch, live::Word word) override;
@@ -66,7 +71,8 @@ class DriverPort : public live::LaunchPort {
   bool lost() override;
 
  private:
-  struct Seen;                                            // by the host; the device writes it
+  static constexpr std::size_t kWordBytes = 16;
+  struct Seen;                                            // by both sides, in host memory
   struct Place {                                          // a stream
     std::deque<std::pair<std::uint32_t, CUevent>> going;  // launches by number, and the events behind them
     std::deque<std::pair<std::uint32_t, live::Word>> retired;
@@ -74,11 +80,14 @@ class DriverPort : public live::LaunchPort {
   };
   explicit DriverPort(CUcontext context) : context_(context) {}
   bool allocate();
-  CUdeviceptr address(live::Word word) const { return words_ + 8 * CUdeviceptr{word}; }
+  CUdeviceptr address(live::Word word) const { return words_ + kWordBytes * CUdeviceptr{word}; }
   CUdeviceptr of_host(const volatile void* at) const;
+  FormedLaunch::Words words(live::Word word) const;
+  void reset(live::Word word);
   CUevent event();
   void note(CUresult result);
   using Reports = std::map<live::Word, std::uint32_t>;  // awaited counts: their places in `seen_`
+  void drop(Reports& reports, live::Word word);
   CUresult report(Reports& reports, live::Word word, CUstream stream, CUfunction kernel);
   void let_report();
   void report_behind(CUstream stream, live::Word word, CUfunction kernel);

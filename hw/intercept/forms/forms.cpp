@@ -175,14 +175,11 @@ bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::Str
   const bool slices = gate_.permit().slices.wanted.load(std::memory_order_relaxed) != 0;
   const ReadyForm& form = slices ? kernel.slice : kernel.form(blocks(call));
   if (form.function == nullptr) return false;
-  const bool loops = &form == &kernel.loop;
-  const std::uint32_t most = loops || slices
-                                 ? kernel.resident(form, call.block[0] * call.block[1] * call.block[2],
-                                                   call.shared_bytes + form.form.shared_bytes)
-                                 : 0;
-  if ((loops || slices) && most == 0) return false;
+  const std::uint32_t resident = kernel.resident(form, call.block[0] * call.block[1] * call.block[2],
+                                                 call.shared_bytes + form.form.shared_bytes);
+  if (resident == 0 && &form != &kernel.prologue) return false;
   if (uses_.needs_much_local(form.function)) return false;
-  auto formed = FormedLaunch::of(call, handle(stream), kernel, form, most);
+  auto formed = FormedLaunch::of(call, handle(stream), kernel, form, resident);
   if (formed == nullptr) return false;
   // One in slices is measured by them.
   const bool measured = !slices && take == TakeForms::worth && begins(kernel, stream);

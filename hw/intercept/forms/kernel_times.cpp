@@ -20,6 +20,11 @@ bool KernelTimes::worth(std::uint64_t blocks, std::uint64_t evictions) {
   return ns_a_block_ >= kLeastABlock && ns_a_block_ * static_cast<double>(blocks) >= kWorth;
 }
 
+double KernelTimes::ns_a_block() {
+  const std::lock_guard lock(mutex_);
+  return ns_a_block_;
+}
+
 bool KernelTimes::begins(CUcontext context, CUstream stream, std::uint64_t evictions) {
   const std::lock_guard lock(mutex_);
   const std::shared_lock use(in_use);

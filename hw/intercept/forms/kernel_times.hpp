@@ -14,6 +14,7 @@ class KernelTimes {
   // Whether a launch of so many blocks is expected to take longer than it costs to make it leave.
   // `evictions`: of the process so far. A measurement during which that changed is dropped.
   bool worth(std::uint64_t blocks, std::uint64_t evictions);
+  double ns_a_block();  // of the grid, as it runs alone; 0: not known
   // Call these around a launch that may be measured. begins(): whether it is.
   bool begins(CUcontext context, CUstream stream, std::uint64_t evictions);
   void ends(CUstream stream, std::uint64_t blocks);

@@ -39,14 +39,15 @@ struct FormedKernel {
   // The form for a launch of so many blocks. When a prologue leaves, each refused block costs about a
   // nanosecond.
   const ReadyForm& form(std::uint64_t blocks) const {
-    constexpr std::uint64_t kMany = 50'000;
-    return prologue.function == nullptr || (blocks > kMany && loop.function != nullptr) ? loop : prologue;
+    return prologue.function == nullptr || (blocks > many() && loop.function != nullptr) ? loop : prologue;
   }
   // Blocks of a form that the GPU has room for at once; 0: not known.
   std::uint32_t resident(const ReadyForm& form, unsigned threads, std::size_t shared_bytes);
   std::array<const ReadyForm*, 3> all() const { return {&slice, &prologue, &loop}; }
 
  private:
+  static std::uint64_t many();  // blocks
+
   std::mutex mutex_;
   std::map<std::tuple<CUfunction, unsigned, std::size_t>, std::uint32_t> resident_;
 };

@@ -31,7 +31,8 @@ bool DriverPort::slice(const live::RepeatableLaunch& launch, std::uint32_t first
   refusal_ = 0;
   if (slice_runs_ && !slice_over()) return false;  // of a launch that failed meanwhile
   CUresult result = cuda.cuEventRecord(slice_begins_, stream);
-  if (result == CUDA_SUCCESS) result = static_cast<const FormedLaunch&>(launch).submit(stream, 0, first, end);
+  if (result == CUDA_SUCCESS)
+    result = static_cast<const FormedLaunch&>(launch).submit(stream, {}, first, end);
   if (!done(result)) return false;
   slice_runs_ = true;
   result = cuda.cuEventRecord(slice_ends_, stream);

@@ -18,10 +18,15 @@ std::vector<Objection> objections_of_claims();
 // thread). Dynamic shared memory begins at `shared_base`.
 std::string claim_setup(const std::string& shared_base);
 
-// The first thread adds 1 to the count; the old value is the block's logical index. `condition` is PTX that
-// may clear the predicate %gangway_p1, which holds while the claim is valid. If it is cleared or the flag is
-// set, the claim is undone and the block returns. The index is passed through [%gangway_slot] across a
-// barrier (the instruction `barrier`) into %gangway_index.
-std::string claim(const std::string& condition, const std::string& barrier);
+// The first thread adds 1 to the count; the old value is the block's logical index. Some of those whose claim
+// is valid look at the host's order, and raise the flag if there is one. `condition` is PTX that may clear
+// the predicate %gangway_p1, which holds while the claim is valid. If it is cleared or the flag is set, the
+// claim is undone and the block returns, behind `leaving`, PTX for its first thread. The index goes through
+// [%gangway_slot] across a barrier (the instruction `barrier`) into %gangway_index.
+std::string claim(const std::string& condition, const std::string& barrier, const std::string& leaving);
+
+// For `leaving`: the first thread counts its block. If the flag is up and its block is the last one, it
+// writes the count of claims to the host.
+std::string last_block_reports();
 
 }  // namespace gangway::transform

@@ -35,7 +35,8 @@ class LoopForm : public FormRule {
            claim(
                "\tld.param.u32 %gangway_t0, [gangway_end];\n"
                "\tsetp.lt.and.u32 %gangway_p1, %gangway_index, %gangway_t0, %gangway_p1;\n",
-               "barrier.sync");  // threads come back from different places
+               "barrier.sync",  // threads come back from different places
+               last_block_reports());
   }
   std::string instead_of_leaving() const override { return "bra $gangway_next;"; }
 };

@@ -12,7 +12,7 @@ class PrologueForm : public FormRule {
   std::vector<Objection> objections() const override { return objections_of_claims(); }
   std::uint32_t shared_bytes() const override { return kClaimBytes; }
   std::string beginning(const std::string& shared_base, bool) const override {
-    return claim_setup(shared_base) + claim("", "bar.sync");
+    return claim_setup(shared_base) + claim("", "bar.sync", "");
   }
   std::string instead_of_leaving() const override { return {}; }
 };

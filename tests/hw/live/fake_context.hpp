@@ -27,6 +27,7 @@ class FakeLaunch : public RepeatableLaunch {
   FakeLaunch(std::uint32_t launch, std::uint32_t blocks) : id(launch), blocks_(blocks) {}
   std::uint32_t blocks() const override { return blocks_; }
   bool waits_for_later_blocks() override { return !known.exchange(true); }
+  bool says_when_it_leaves() const override { return id % 2 == 0; }
   const std::uint32_t id;
   inline static std::atomic<bool> known{false};  // all are launches of one kernel
 
@@ -50,6 +51,7 @@ class FakeContext : public live::LaunchPort {
         words_[w] = {};
         words_[w].taken = true;
         reports_.erase(w);
+        host_[w] = {};
         faulty(looks_.count(w) != 0 || looks_at(w), "a word is taken while a look at it is not answered");
         return w;
       }
@@ -59,11 +61,12 @@ class FakeContext : public live::LaunchPort {
     for (const Kernel& kernel : kernels_)
       faulty(kernel.word == word, "a word is given back while its kernel runs");
     faulty(!words_[word].taken, "a word is given back twice");
+    drop_report(word);
     words_[word].taken = false;
   }
   void retire(Word word, std::uint64_t stream, std::uint32_t number) override {
-    for (const Kernel& kernel : kernels_)
-      faulty(kernel.word == word, "a word is retired while its kernel runs");
+    for (const Kernel& kernel : kernels_)  // one that has said so ends before its stream passes
+      faulty(kernel.word == word && !kernel.said, "a word is retired while its kernel runs");
     retired_.push_back({word, number, stream});
   }
   live::Submitted launch(const RepeatableLaunch& launch, std::uint64_t stream, Word word,
@@ -71,16 +74,30 @@ class FakeContext : public live::LaunchPort {
     if (random_.below(20) == 0) return live::Submitted::no;
     const auto& fake = static_cast<const FakeLaunch&>(launch);
     Queue& queue = queues_["s" + std::to_string(stream)];
+    launch_of_[word] = fake.id;
     queue.push_back({Do::kernel, word, fake.id, 0, fake.blocks()});
     queue.push_back({Do::gone, 0, 0, stream, number});
     queue.push_back({Do::wait, word, number, stream, fake.blocks()});
     return live::Submitted::held;
   }
-  std::uint32_t gone(std::uint64_t stream) override { return gone_[stream]; }
-  void flag(const std::vector<Word>& words, bool up) override {
-    for (const Word word : words) queues_["own"].push_back({up ? Do::raise : Do::lower, word, 0, 0, 0});
+  std::uint32_t gone(std::uint64_t stream) override {
+    ++questions_;
+    return gone_[stream];
   }
-  bool expect(const RepeatableLaunch&, Word word) override {
+  void flag(const std::vector<Word>& words, bool up) override {
+    for (const Word word : words) {
+      queues_["own"].push_back({up ? Do::raise : Do::lower, word, 0, 0, 0});
+      host_[word].order = up;
+    }
+  }
+  std::optional<std::uint32_t> left(Word word) override {
+    const std::optional<std::uint32_t> count = host_[word].left;
+    if (!count) return count;
+    ++said_;
+    return count;
+  }
+  bool expect(const RepeatableLaunch& launch, Word word) override {
+    if (launch.says_when_it_leaves()) return false;
     if (expected_ || random_.below(20) == 0) return false;
     expected_ = word;
     queues_["expect"].push_back({Do::expected, word, 0, 0, ++expectations_});
@@ -146,6 +163,8 @@ class FakeContext : public live::LaunchPort {
   }
   std::int64_t now() override { return now_; }
   void finish(Word word, std::uint32_t blocks) override {
+    for (const Kernel& kernel : kernels_)
+      faulty(kernel.id == launch_of_[word], "a stream passes before its launch's kernels have ended");
     queues_["own"].push_back({Do::set, word, 0, 0, blocks});
   }
 
@@ -185,10 +204,18 @@ class FakeContext : public live::LaunchPort {
   bool idle() const {
     return std::all_of(queues_.begin(), queues_.end(), [](const auto& one) { return one.second.empty(); });
   }
+  bool runs() const { return !kernels_.empty(); }
+  std::size_t leaves() const {  // kernels of which the last block has reported
+    return static_cast<std::size_t>(
+        std::count_if(kernels_.begin(), kernels_.end(), [](const Kernel& kernel) { return kernel.said; }));
+  }
   std::uint64_t claims() const { return claims_; }
   std::uint64_t joined() const { return joined_; }
   bool expects() const { return expected_.has_value(); }
-  std::uint64_t answered() const { return answered_; }  // asked for what was expected
+  std::uint64_t questions() const { return questions_; }  // whether a launch is gone
+  std::uint64_t said() const { return said_; }            // by last blocks
+  std::uint64_t looked_up() const { return looked_up_; }  // flags raised by blocks that looked at the host
+  std::uint64_t answered() const { return answered_; }    // asked for what was expected
   std::uint64_t unexpected() const { return unexpected_.size(); }
   bool every_block_once() const {
     for (const auto& [launch, blocks] : ended_)
@@ -220,12 +247,19 @@ class FakeContext : public live::LaunchPort {
     std::uint32_t to_begin;
     std::vector<std::uint32_t> running;
     std::uint32_t refused = 0;  // that have not taken their claim back yet
+    bool said = false;          // the last block reported; the kernel is about to end
   };
 
   // Whether an order of before is still to change the word.
   bool ordered(Word word) {
     const Queue& own = queues_["own"];
     return std::any_of(own.begin(), own.end(), [&](const Step& step) { return step.word == word; });
+  }
+
+  void drop_report(Word word) {
+    reports_.erase(word);
+    for (auto& [name, queue] : queues_)
+      std::erase_if(queue, [&](const Step& step) { return step.what == Do::report && step.word == word; });
   }
 
   bool looks_at(Word word) {
@@ -239,6 +273,8 @@ class FakeContext : public live::LaunchPort {
 
   // In the port's own stream, so that orders about the flag follow.
   void begin(Queue& queue, Word word, std::uint32_t first) {
+    drop_report(word);
+    host_[word] = {};
     queues_["own"].push_back({Do::begin, word, 0, 0, first});
     queue.push_back({Do::begun, word, 0, 0, ++words_[word].begins});
   }
@@ -306,7 +342,7 @@ class FakeContext : public live::LaunchPort {
     auto found =
         std::find_if(kernels_.begin(), kernels_.end(), [&](const Kernel& k) { return k.word == step.word; });
     if (found == kernels_.end())
-      found = kernels_.insert(kernels_.end(), {step.word, step.id, step.number, {}, 0});
+      found = kernels_.insert(kernels_.end(), {step.word, step.id, step.number, {}, 0, false});
     Kernel& kernel = *found;
     const std::uint64_t choice = random_.below(3);
     if (choice == 0 && kernel.to_begin != 0) {
@@ -321,6 +357,12 @@ class FakeContext : public live::LaunchPort {
       --words_[kernel.word].count;
     }
     if (kernel.to_begin != 0 || !kernel.running.empty() || kernel.refused != 0) return false;
+    // Launches with even numbers report by themselves.
+    if (kernel.id % 2 == 0 && words_[kernel.word].flag && !kernel.said) {
+      host_[kernel.word].left = words_[kernel.word].count;
+      kernel.said = true;
+      return false;
+    }
     kernels_.erase(found);
     return true;
   }
@@ -337,6 +379,9 @@ class FakeContext : public live::LaunchPort {
     faulty(index >= ended_[kernel.id].size(), "a block behind the grid's last");
     if (index < ended_[kernel.id].size()) kernel.running.push_back(index);
     if (index + 1 == ended_[kernel.id].size()) last_begun_.insert(kernel.id);
+    if (!host_[kernel.word].order || random_.below(4) != 0) return;
+    word.flag = true;  // behind its own claim
+    ++looked_up_;
   }
 
   Stream random_;
@@ -355,7 +400,14 @@ class FakeContext : public live::LaunchPort {
   std::optional<Word> expected_;
   std::uint32_t expectations_ = 0, wanted_ = 0;
   std::set<std::uint32_t> unexpected_;
-  std::uint64_t joined_ = 0, answered_ = 0;
+  struct HostWord {
+    bool order = false;
+    std::optional<std::uint32_t> left;
+  };
+  std::map<Word, HostWord> host_;
+  std::map<Word, std::uint32_t> launch_of_;  // for which a stream waits
+  std::uint64_t questions_ = 0;
+  std::uint64_t joined_ = 0, answered_ = 0, said_ = 0, looked_up_ = 0;
   std::int64_t now_ = 0;
   std::vector<std::vector<std::uint32_t>> marks_;
   std::map<std::uint32_t, std::vector<int>> ended_;

@@ -1,6 +1,7 @@
 // The driver's functions about devices and itself.
 #include <unistd.h>
 
+#include <cstdlib>
 #include <cstring>
 
 #include "api.hpp"
@@ -33,7 +34,8 @@ const std::map<CUdevice_attribute, int>& attributes() {
       {CU_DEVICE_ATTRIBUTE_CLOCK_RATE, 1980000},
       {CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512},
       {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
-      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+       std::atoi(environment_text("STANDIN_MULTIPROCESSORS", "132").c_str())},
       {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
       {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
       {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
