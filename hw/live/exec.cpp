@@ -86,6 +86,9 @@ void show_only(unsigned gpu) {
 void make_ready_for_forms(bool wanted, bool notes) {
   setenv("GANGWAY_WANTED", notes ? "1" : "", 1);
   setenv("GANGWAY_FORMS", wanted ? "1" : "", 1);
+  // As many queues as the driver gives without MPS. With it the driver gives fewer, too few for any form. A
+  // value that is there is kept.
+  if (wanted) setenv("CUDA_DEVICE_MAX_CONNECTIONS", "8", 0);
 }
 
 void declare_read_only(const ExecSettings& settings) {

@@ -50,7 +50,9 @@ class LaunchKeeper {
   // Call it in a thread that has passed the gate and holds a Launching. False: launch the original kernel.
   bool launch(std::uint64_t context, const StreamName& stream, std::unique_ptr<RepeatableLaunch> launch);
   // Opens the context's book, unless it is open. Pins memory, so it should be called alone.
-  void prepare(std::uint64_t context) { book(context); }
+  void prepare(std::uint64_t context) {
+    if (contexts_.most_streams() != 0) book(context);
+  }
 
   // Call it before a thread passes the gate with a launch. Waits for calls that are made alone: most are
   // short, and during one the launch can take no form.

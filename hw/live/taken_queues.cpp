@@ -20,6 +20,7 @@ bool TakenQueues::has_taken(const StreamName& stream) const {
 }
 
 bool TakenQueues::take(ClientPage& page, const StreamName& stream, std::uint64_t context, std::size_t most) {
+  if (most == 0) return false;  // although it has one: the keeper would have none
   const std::lock_guard lock(mutex_);
   const StreamSlot* const its = Gate::find(page, stream);
   if (its != nullptr && its->outstanding() != 0) return true;

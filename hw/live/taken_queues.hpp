@@ -21,7 +21,8 @@ class TakenQueues {
   explicit TakenQueues(Held held) : held_(std::move(held)) {}
 
   // Call before a submission to the stream, or its wait. False: it has no work yet, and `most` others of its
-  // context have some, or have taken a queue and will. As the page knows: it may not know yet what is over.
+  // context have some, or have taken a queue and will; or `most` is 0. As the page knows: it may not know yet
+  // what is over.
   bool take(ClientPage& page, const StreamName& stream, std::uint64_t context, std::size_t most);
 
  private:

@@ -286,6 +286,39 @@ class Results(FormsTest):
         daemon.end()
 
 
+@unittest.skipIf("CUDA_DEVICE_MAX_CONNECTIONS" in os.environ, "the environment has queues")
+class Mps(FormsTest):
+    """A process under MPS has two queues unless it asks for more, and what waits in one holds up all that is behind it."""
+
+    def begin(self, *options):
+        daemon = super().begin(*options)
+        self.more["STANDIN_MPS"] = "1"
+        return daemon
+
+    def test_a_program_asks_for_the_queues_that_forms_need(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        result, seen = self.beside_urgent(daemon, "passes", "20")
+        self.assertEqual(result[:2], self.native("passes", "20"), result[2])
+        self.assertGreater(seen["launches_in_forms"], 0)
+        daemon.end()
+
+    @unittest.skipUnless(POINTS, "there is no look-alike with points")
+    def test_without_them_no_launch_takes_a_form(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all")
+        expected = self.native("passes", "100")
+        self.more["STANDIN_CONNECTIONS"] = "2"
+        program = subprocess.Popen([CLIENT, "passes", "100"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.with_points(daemon))
+        seen, limit = {"submissions": 0}, time.monotonic() + LIMIT
+        while program.poll() is None and time.monotonic() < limit:
+            seen = next(iter(daemon.status()["clients"]), seen)
+            time.sleep(LOOK)
+        self.assertEqual(finish(program)[:2], expected)
+        self.assertGreater(seen["submissions"], 50)
+        self.assertGreater(seen["kernels_with_forms"], 0)
+        self.assertEqual(seen["launches_in_forms"], 0)
+        daemon.end()
+
+
 @unittest.skipUnless(POINTS, "there is no look-alike with points")
 class Loops(FormsTest):
     """Persistent blocks, of which some look at the host's order and the last one reports."""

@@ -237,11 +237,14 @@ void Forms::give_back(live::Driver::Event event) {
 // Measured: a stream that gets work gets the queue in which the fewest others stand, of whatever priority.
 // One queue is left for a stream that waited for one in vain.
 std::size_t Forms::most_streams() {
-  constexpr std::size_t kUsual = 8, kMost = 32, kNeeded = DriverPort::kOwnQueues + 1;
+  constexpr std::size_t kUsual = 8, kUnderMps = 2, kMost = 32, kNeeded = DriverPort::kOwnQueues + 1;
   static const std::size_t queues = [] {
     const char* const set = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
     const long number = set == nullptr ? 0 : std::strtol(set, nullptr, 10);
-    return number < 1 || number > static_cast<long>(kMost) ? kUsual : static_cast<std::size_t>(number);
+    if (number >= 1 && number <= static_cast<long>(kMost)) return static_cast<std::size_t>(number);
+    int mps = 0;
+    if (cuda.cuDeviceGetAttribute(&mps, CU_DEVICE_ATTRIBUTE_MPS_ENABLED, 0) != CUDA_SUCCESS) mps = 0;
+    return mps != 0 ? kUnderMps : kUsual;
   }();
   return queues > kNeeded ? queues - kNeeded : 0;
 }

@@ -50,6 +50,7 @@ TEST_CASE("streams with work, and those about to submit, take queues", "[live]")
   CHECK(page.take(kC));
   CHECK_FALSE(page.take(kA));
   CHECK(page.take(kB));  // it still has work
+  CHECK_FALSE(page.take(kB, 0));
   CHECK_FALSE(Page().take(kA, 0));
 }
 

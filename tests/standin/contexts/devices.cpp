@@ -36,6 +36,7 @@ const std::map<CUdevice_attribute, int>& attributes() {
       {CU_DEVICE_ATTRIBUTE_GPU_OVERLAP, 1},
       {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
        std::atoi(environment_text("STANDIN_MULTIPROCESSORS", "132").c_str())},
+      {CU_DEVICE_ATTRIBUTE_MPS_ENABLED, environment_text("STANDIN_MPS", "").empty() ? 0 : 1},
       {CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1},
       {CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1},
       {CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT, 3},
