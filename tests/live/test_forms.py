@@ -163,6 +163,9 @@ class Results(FormsTest):
     def test_more_streams_at_once_than_a_context_has_connections(self):
         self.check_policies((["piv"], ["frs"], ["disengaged-timeslice", "--param", "slice=3 ms"]), "fans", "40", in_forms=1)
 
+    def test_more_streams_than_connections_that_are_never_without_work(self):
+        self.check_policies((["piv"], ["frs"]), "floods", "2000", in_forms=1)
+
     def test_kernels_that_wait_for_another_stream_of_their_program(self):
         # It finds all queues taken, and goes on all the same.
         daemon = self.begin("--policy", "piv", "--forms", "all")

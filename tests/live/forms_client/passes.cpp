@@ -107,6 +107,38 @@ int fans(Gpu& gpu, const char* argument) {
 }
 const Mode fans_mode("fans", fans);
 
+// For so many ms, more streams than the context has queues, none of which is ever without work.
+int floods(Gpu& gpu, const char* argument) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(std::atoi(argument));
+  constexpr std::uint32_t kStreams = 12, kBlocks = 8, kWords = kBlocks * kThreads, kAhead = 3;
+  std::uint32_t rounds = 300, number = 0;
+  std::vector<CUstream> streams(kStreams);
+  std::vector<CUevent> events(kStreams * kAhead);
+  for (CUstream& each : streams) each = new_stream();
+  for (CUevent& each : events) NEED(cuEventCreate(&each, CU_EVENT_DISABLE_TIMING));
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, kStreams * kWords * 4));
+  for (; std::chrono::steady_clock::now() < end; ++number)
+    for (std::uint32_t s = 0; s < kStreams; ++s) {
+      CUdeviceptr part = p + s * kWords * 4;
+      const CUevent behind = events[s * kAhead + number % kAhead];
+      NEED(cuEventSynchronize(behind));  // of kAhead rounds ago
+      NEED(cuMemsetD32Async(part, 0, kWords, streams[s]));
+      launch(gpu.work, streams[s], kBlocks, {&part, &number, &rounds});
+      launch(gpu.tally, streams[s], kBlocks, {&part});
+      NEED(cuEventRecord(behind, streams[s]));
+    }
+  NEED(cuCtxSynchronize());
+  for (std::uint32_t s = 0; s < kStreams; ++s) {
+    std::vector<std::uint32_t> out(kWords);
+    NEED(cuMemcpyDtoH(out.data(), p + s * kWords * 4, kWords * 4));
+    if (!tallied(out, number - 1, rounds)) return 1;
+  }
+  std::printf("floods right\n");
+  return 0;
+}
+const Mode floods_mode("floods", floods);
+
 // A thread that allocates, pins, captures, launches graphs and loads modules meanwhile.
 class Side {
  public:
