@@ -268,16 +268,26 @@ def part_services():
 
 
 def part_allocations():
-    """Allocation calls natively and served by Gangway; a program alone, its time."""
+    """Allocation calls natively and served by Gangway, in turns, since processes differ by a factor of two; a program alone, its time."""
     daemon = Daemon("allocations", "rr")
-    for k in range(2):
+    rounds = [], []
+    for k in range(int(os.environ.get("ROUNDS", "7"))):
         ours, err, code = finish(daemon.program("ours", PROGRAM, "allocations"), 60)
-        plain, _, _ = native(PROGRAM, "allocations")
-        say(f"== allocations, round {k}, exit {code} {err.strip()}")
-        for a, b in zip(plain.splitlines(), ours.splitlines()):
-            a, b = json.loads(a), json.loads(b)
-            say("   " + ", ".join(f"{key} {a[key]} natively {b[key]} ours ({b[key] / max(a[key], 1e-9):.2f})" if key != "bytes" else f"{a[key]} bytes"
-                                  for key in a))
+        plain, native_err, native_code = native(PROGRAM, "allocations")
+        if code != 0 or native_code != 0:
+            say(f"== allocations, round {k}: exit {code}, natively {native_code} {err.strip()} {native_err.strip()}")
+            return False
+        for kept, lines in zip(rounds, (plain, ours)):
+            kept.append([json.loads(line) for line in lines.splitlines()])
+    say(f"== allocations: medians (least) of {len(rounds[0])} rounds, us; ours over native")
+    for natively, served in zip(zip(*rounds[0]), zip(*rounds[1])):
+        for key in natively[0]:
+            if key == "bytes":
+                continue
+            a, b = sorted(row[key] for row in natively), sorted(row[key] for row in served)
+            middle = len(a) // 2
+            say(f"   {natively[0]['bytes']} bytes, {key}: natively {a[middle]} ({a[0]}), ours {b[middle]} ({b[0]}): "
+                f"{b[middle] / max(a[middle], 1e-9):.2f} ({b[0] / max(a[0], 1e-9):.2f})")
     for k in range(2):
         plain, ours = native(PROGRAM, "holds", "8", "5")[0], finish(daemon.program("ours", PROGRAM, "holds", "8", "5"), 60)[0]
         say(f"   alone: {plain.splitlines()[-1]} natively, {ours.splitlines()[-1]} ours")
