@@ -283,7 +283,6 @@ std::shared_ptr<LaunchKeeper::Context> LaunchKeeper::book(std::uint64_t context)
 
 bool LaunchKeeper::launch(std::uint64_t context, const StreamName& stream,
                           std::unique_ptr<RepeatableLaunch> launch) {
-  if (contexts_.most_streams() == 0) return false;
   const std::shared_ptr<Context> its = book(context);
   if (its->book == nullptr) return false;
   const StreamId number = id(stream);

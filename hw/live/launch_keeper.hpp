@@ -32,7 +32,7 @@ namespace gangway::live {
 class Contexts {
  public:
   virtual ~Contexts() = default;
-  virtual std::unique_ptr<LaunchPort> open(std::uint64_t context) = 0;  // null: no room for a book
+  virtual std::unique_ptr<LaunchPort> open(std::uint64_t context) = 0;  // null: it cannot have a book
   virtual bool blocks(const StreamName& stream) = 0;  // whether it and the legacy stream wait for each other
   virtual void give_back(Driver::Event event) = 0;
   virtual void thread_begins() = 0;
@@ -50,9 +50,7 @@ class LaunchKeeper {
   // Call it in a thread that has passed the gate and holds a Launching. False: launch the original kernel.
   bool launch(std::uint64_t context, const StreamName& stream, std::unique_ptr<RepeatableLaunch> launch);
   // Opens the context's book, unless it is open. Pins memory, so it should be called alone.
-  void prepare(std::uint64_t context) {
-    if (contexts_.most_streams() != 0) book(context);
-  }
+  void prepare(std::uint64_t context) { book(context); }
 
   // Call it before a thread passes the gate with a launch. Waits for calls that are made alone: most are
   // short, and during one the launch can take no form.

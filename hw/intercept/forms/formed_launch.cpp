@@ -104,7 +104,6 @@ std::unique_ptr<FormedLaunch> FormedLaunch::of(const LaunchCall& call, CUstream 
   made->blocks_ = static_cast<std::uint32_t>(blocks);
   made->sliced_ = &ready == &formed.slice;
   made->loops_ = &ready == &formed.loop;
-  made->most_ = made->loops_ ? resident : 0;
   made->resident_ = resident;
   made->looks_ = looks(formed.times.ns_a_block(), made->blocks_, resident);
   made->hidden_ = form.hidden.offset;
@@ -118,7 +117,7 @@ std::optional<FormedLaunch::Asked> FormedLaunch::asked() const {
 
 CUresult FormedLaunch::submit(CUstream where, const Words& words, std::uint32_t first,
                               std::uint32_t end) const {
-  return submit(where, words, first, end, most_ == 0 ? end - first : std::min(most_, end - first));
+  return submit(where, words, first, end, loops_ ? std::min(resident_, end - first) : end - first);
 }
 
 CUresult FormedLaunch::submit(CUstream where, const Words& words, std::uint32_t first, std::uint32_t end,

@@ -75,7 +75,7 @@ class FormedLaunch : public live::RepeatableLaunch {
   CUfunction function_ = nullptr;
   CUstream stream_ = nullptr;
   unsigned grid_[3] = {1, 1, 1}, block_[3] = {1, 1, 1}, shared_bytes_ = 0;
-  std::uint32_t blocks_ = 0, most_ = 0, resident_ = 0, hidden_ = 0;
+  std::uint32_t blocks_ = 0, resident_ = 0, hidden_ = 0;
   std::uint32_t looks_ = UINT32_MAX;
   bool sliced_ = false, loops_ = false;
   std::vector<CUlaunchAttribute> attributes_;

@@ -220,6 +220,7 @@ void Forms::load(CUfunction handle, bool of_library) {
 }
 
 std::unique_ptr<live::LaunchPort> Forms::open(std::uint64_t context) {
+  if (most_streams() == 0) return nullptr;  // no launch of it could take a form
   return DriverPort::open(reinterpret_cast<CUcontext>(context));
 }
 
