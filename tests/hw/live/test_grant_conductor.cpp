@@ -117,6 +117,7 @@ TEST_CASE("piv takes the permit from the less urgent job and gives it back", "[l
   stage.at(ms(3));
   CHECK((low.permitted == kUnlimited && high.permitted == 0));
   CHECK(stage.steps.count(Step::drained) == 2);  // the urgent one had nothing left
+  CHECK(stage.steps.count(Step::evicted) == 1);
 }
 
 TEST_CASE("With overlap the urgent job begins when the other's gate is closed", "[live]") {
