@@ -8,22 +8,6 @@ namespace gangway::intercept {
 namespace {
 
 constexpr std::uint64_t kMostBlocks = 0x7fffffff;
-// Between two looks at the host's order. Looks come one at a time, some 1 us each, and a block that looks
-// waits for those ahead of it. Measured on an H200 with blocks of 1 to 30 us: at this rate they cost 0.2 % at
-// most.
-constexpr double kFromLookToLook = 2'000;  // ns
-constexpr double kLooksInAWave = 8;        // since blocks of one length begin together
-// A kernel that is shorter ends soon anyway, and looks at its end cost it 0.6 %.
-constexpr double kLongEnough = 500'000;  // ns
-
-// Of 2^n consecutive blocks one looks: that many less 1. UINT32_MAX: none.
-std::uint32_t looks(double ns_a_block, std::uint32_t blocks, std::uint32_t resident) {
-  if (ns_a_block * blocks < kLongEnough) return UINT32_MAX;
-  const double between = std::max(kFromLookToLook / ns_a_block, resident / kLooksInAWave);
-  std::uint32_t one_of = 1;
-  while (one_of * 1.4 < between && one_of < 1u << 31) one_of *= 2;  // the nearest
-  return one_of - 1;
-}
 
 // Whether a launch with it is like one without as far as blocks go.
 bool harmless(const CUlaunchAttribute& attribute) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hw/intercept/forms/loaded_kernels.hpp"
+#include "hw/intercept/forms/looks.hpp"
 #include "hw/intercept/forms/real_calls.hpp"
 #include "hw/live/launch_book.hpp"
 #include "hw/transform/rewrite.hpp"
@@ -65,7 +66,7 @@ class FormedLaunch : public live::RepeatableLaunch {
                   unsigned blocks) const;
   // In the last wave nobody looks: hardly a block is left to be refused, and who looks would end last.
   std::uint32_t look_before(std::uint32_t end) const {
-    return looks_ != UINT32_MAX && end > resident_ ? end - resident_ : 0;
+    return looks_ != kNobodyLooks && end > resident_ ? end - resident_ : 0;
   }
   SlicedShapes::Shape shape() const {
     return {blocks_, block_[0] * block_[1] * block_[2], shared_bytes_, resident_};
@@ -76,7 +77,7 @@ class FormedLaunch : public live::RepeatableLaunch {
   CUstream stream_ = nullptr;
   unsigned grid_[3] = {1, 1, 1}, block_[3] = {1, 1, 1}, shared_bytes_ = 0;
   std::uint32_t blocks_ = 0, resident_ = 0, hidden_ = 0;
-  std::uint32_t looks_ = UINT32_MAX;
+  std::uint32_t looks_ = kNobodyLooks;
   bool sliced_ = false, loops_ = false;
   std::vector<CUlaunchAttribute> attributes_;
   std::vector<std::byte> parameters_;  // the kernel's own, and room for the hidden ones
