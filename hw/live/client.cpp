@@ -83,8 +83,11 @@ bool LiveClient::welcome(std::int64_t daemon, bool held) {
   hello.slo_ns = introduction.slo ? introduction.slo->ns : 0;
   std::strncpy(hello.name, name_.c_str(), sizeof hello.name - 1);
   std::strncpy(hello.group, group.c_str(), sizeof hello.group - 1);
-  const int files[kDescriptors] = {permit_.file(), page_.file(), daemon_bell_, own_bell_.get()};
-  return send_record(socket_.get(), &welcome, sizeof welcome, files, kDescriptors);
+  const int files[kDescriptors] = {permit_.file(), page_.file(), daemon_bell_, own_bell_.get(),
+                                   lender_.client_end()};
+  const bool sent = send_record(socket_.get(), &welcome, sizeof welcome, files, kDescriptors);
+  lender_.welcomed();
+  return sent;
 }
 
 void LiveClient::permit(std::uint32_t allowed) {
@@ -95,6 +98,7 @@ void LiveClient::permit(std::uint32_t allowed) {
 KeptClient::Memory LiveClient::memory() const {
   const MemoryStanding& page = page_->memory;
   Memory seen;
+  seen.lent = page.lent.load();  // before `claimed`, which is written first
   seen.claimed = page.claimed.load();
   seen.movable = page.movable.load();
   seen.away = page.away.load();
@@ -102,6 +106,7 @@ KeptClient::Memory LiveClient::memory() const {
   seen.asked = page.asked.load();  // before `want`, which is written first
   seen.want = page.want.load();
   seen.done = page.done.load();
+  seen.piece = page.piece.load();
   seen.turned = page.turned.load();
   seen.host = page.host.load();
   seen.saved = page.saved.load();

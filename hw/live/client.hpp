@@ -12,6 +12,7 @@
 #include "hw/live/checkpoint/checkpointed.hpp"
 #include "hw/live/conductor.hpp"
 #include "hw/live/memory/keeper.hpp"
+#include "hw/live/memory/lender.hpp"
 #include "hw/live/socket.hpp"
 
 namespace gangway::live {
@@ -82,6 +83,10 @@ class LiveClient : public Port, public KeptClient {
   void host(std::uint64_t bytes) override;
   void refuse(std::uint64_t asked) override { permit_->memory.refused.store(asked); }
   void not_yet(std::uint64_t asked) override { permit_->memory.not_yet.store(asked); }
+  std::uint64_t owner() const override { return user; }
+  void pass(std::uint64_t size) override { permit_->memory.pass.store(size); }
+  std::optional<PassedMemory> passed() override { return lender_.passed(); }
+  bool lend(const PassedMemory& memory) override { return lender_.lend(memory); }
   void limit(std::optional<std::int64_t> channels) override {
     permit_->most_channels.store(
         channels ? static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1 : 0);
@@ -155,6 +160,7 @@ class LiveClient : public Port, public KeptClient {
   bool outside(std::uint64_t job);
 
   Descriptor socket_, pidfd_, own_bell_;
+  Lender lender_;
   pid_t process_;
   std::string name_;
   int daemon_bell_;

@@ -123,7 +123,7 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   lock_ = lock_of(settings_.socket);
   for (const std::string& name_of_it : settings_.also) further_locks_.push_back(lock_of(name_of_it));
   if (settings_.checkpoints) restoring_ = lock_for_restoring(settings_.socket, true);
-  // Each client takes five descriptors.
+  // Each client takes six descriptors, and one for each piece of memory that it was lent.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);

@@ -32,7 +32,8 @@ class Source {
   };
   // Called by the thread that makes the process's first submission.
   virtual Pages open() = 0;
-  virtual void ring() = 0;  // asks the daemon to look at the client page
+  virtual void ring() = 0;                    // asks the daemon to look at the client page
+  virtual int passing() const { return -1; }  // the channel for memory that is passed on; -1: none
 };
 
 // A submission.
@@ -162,6 +163,7 @@ class Gate {
   // --- Memory that leaves the device (memory/)
   void introduce();  // from now on there is a page()
   void ring() { source_.ring(); }
+  int passing() const { return source_.passing(); }
   const MemoryOrders* memory_orders() const;  // null: there is no daemon
   // Call before any of the memory leaves, and once all of it is back.
   void memory_leaves();

@@ -13,7 +13,7 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 15;
+inline constexpr std::uint32_t kVersion = 16;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share counters
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work; the last slot is shared
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;

@@ -79,6 +79,7 @@ Source::Pages Registration::open() {
   page_ = std::move(received[1]);
   daemon_bell_ = std::move(received[2]);
   own_bell_ = std::move(received[3]);
+  passing_ = std::move(received[4]);
   pages_ = {static_cast<const PermitPage*>(permit), static_cast<ClientPage*>(client)};
 
   // The program's signals are none of the helper's business.
@@ -181,7 +182,7 @@ Registration::Return Registration::come_to(const char* path) {
   GANGWAY_POINT("returns");
   welcome.why_not[sizeof welcome.why_not - 1] = '\0';
   void* permit = welcome.accepted != 0 ? map(received[0].get(), sizeof(PermitPage), PROT_READ) : nullptr;
-  if (permit == nullptr || !received[2] || !received[3]) {
+  if (permit == nullptr || !received[2] || !received[3] || !received[4]) {
     std::fprintf(stderr, "gangway: %s: %s; process %d is not scheduled\n", path,
                  welcome.why_not[0] != '\0' ? welcome.why_not : "the daemon does not answer",
                  static_cast<int>(getpid()));
@@ -190,6 +191,7 @@ Registration::Return Registration::come_to(const char* path) {
   // Others may be using them: the numbers stay.
   dup3(received[2].get(), daemon_bell_.get(), O_CLOEXEC);
   dup3(received[3].get(), own_bell_.get(), O_CLOEXEC);
+  dup3(received[4].get(), passing_.get(), O_CLOEXEC);
   dup3(socket.get(), socket_.get(), O_CLOEXEC);
   pages_.permit = static_cast<const PermitPage*>(permit);
   welcome_ = welcome;
@@ -200,6 +202,7 @@ void Registration::forked() {
   socket_.reset();
   daemon_bell_.reset();
   own_bell_.reset();
+  passing_.reset();
   page_.reset();
   pages_ = {};
 }

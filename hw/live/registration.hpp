@@ -24,6 +24,7 @@ class Registration : public Source {
   // unscheduled; likewise if the daemon does not answer, with one line on stderr.
   Pages open() override;
   void ring() override;
+  int passing() const override { return passing_.get(); }
   void forked();  // in the child
 
  private:
@@ -39,7 +40,7 @@ class Registration : public Source {
 
   Helped& helped_;
   Gate* gate_ = nullptr;
-  Descriptor socket_, daemon_bell_, own_bell_, page_;  // `page_`: the client page's file
+  Descriptor socket_, daemon_bell_, own_bell_, passing_, page_;  // `page_`: the client page's file
   Pages pages_;
   Welcome welcome_;  // from the daemon
 };

@@ -34,8 +34,9 @@ struct Hello {
   char visible[kGpuText] = {};  // of a client: the GPU that its `exec` was given; empty: none
 };
 
-// The answer. A client receives the permit page, the client page, the daemon's bell and its own bell; a
-// status request receives a sealed file with the status as JSON (README.md).
+// The answer. A client receives the permit page, the client page, the daemon's bell, its own bell and the
+// channel for memory that is passed on; a status request receives a sealed file with the status as JSON
+// (README.md).
 struct Welcome {
   std::uint32_t magic = kMagic, version = 0;
   std::uint32_t accepted = 0;
@@ -87,7 +88,7 @@ class Descriptor {
   int fd_ = -1;
 };
 
-inline constexpr std::size_t kDescriptors = 4;
+inline constexpr std::size_t kDescriptors = 5;
 using Descriptors = std::array<Descriptor, kDescriptors>;
 
 // On failure, errno gives the reason.

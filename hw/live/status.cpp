@@ -73,6 +73,7 @@ Json memory_of(const ClientFacts& facts) {
           {"saved", page.saved.load()},
           {"restored", page.restored.load()},
           {"spared", page.spared.load()},
+          {"passed_on", page.passed.load()},
           {"read_only", page.declared.load()},
           {"read_only_but_written", page.belied.load()},
           {"failed", seen.turned},

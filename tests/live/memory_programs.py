@@ -2,12 +2,15 @@
 
 import os
 import struct
+import tempfile
 import time
 import unittest
 
 from live_daemon import LIMIT, LOOK, Daemon, finish
 
 CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
+POINTS = os.environ.get("GANGWAY_POINTS", "")
+STANDIN = os.environ.get("GANGWAY_STANDIN", "")
 MIB = 1 << 20
 
 
@@ -40,6 +43,12 @@ class MemoryPrograms(unittest.TestCase):
         """Of the device: how often there was no room though Gangway had thought so, the most that was taken, its size."""
         with open(daemon.folder + "/ledger", "rb") as ledger:
             return struct.unpack("QQQ", ledger.read(24))
+
+    def points_folder(self, daemon):
+        folder = tempfile.mkdtemp(dir=daemon.folder)
+        os.symlink(POINTS + "/libgangway-lookalike.so", folder + "/libcuda.so.1")
+        os.symlink(STANDIN + "/libcuda.so.1", folder + "/libgangway-real-cuda.so.1")
+        return folder
 
     def clients(self, daemon):
         return {client["name"]: client for client in daemon.status()["clients"]}

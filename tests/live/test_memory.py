@@ -10,7 +10,6 @@ import unittest
 from live_daemon import GANGWAY, STANDIN, finish
 from memory_programs import CLIENT, MIB, MemoryPrograms
 
-POINTS = os.environ.get("GANGWAY_POINTS", "")
 LONG = os.environ.get("GANGWAY_LONG", "") not in ("", "0")
 
 
@@ -308,12 +307,6 @@ class Memory(MemoryPrograms):
                 open(stop, "w").close()
                 self.all_end_well(daemon, [*honest, more], "jobs many\n", "jobs 30\n")
                 daemon.end()
-
-    def points_folder(self, daemon):
-        folder = tempfile.mkdtemp(dir=daemon.folder)
-        os.symlink(POINTS + "/libgangway-lookalike.so", folder + "/libcuda.so.1")
-        os.symlink(STANDIN + "/libcuda.so.1", folder + "/libgangway-real-cuda.so.1")
-        return folder
 
     def test_the_daemon_is_killed_in_the_middle_of_moves(self):
         for held in (["--held"], []):

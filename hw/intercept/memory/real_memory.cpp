@@ -17,6 +17,8 @@ void RealMemory::find(void* library) {
   };
   take(create_, "cuMemCreate");
   take(release_, "cuMemRelease");
+  take(export_, "cuMemExportToShareableHandle");
+  take(import_, "cuMemImportFromShareableHandle");
   take(reserve_, "cuMemAddressReserve");
   take(give_back_, "cuMemAddressFree");
   take(map_, "cuMemMap");
@@ -42,14 +44,31 @@ live::MemoryDriver::Properties RealMemory::properties_of(const CUmemAllocationPr
   return bytes;
 }
 
-int RealMemory::create(std::uint64_t size, const Properties& bytes, std::uint64_t& handle) {
+int RealMemory::create(std::uint64_t size, const Properties& bytes, bool shareable, std::uint64_t& handle) {
   CUmemAllocationProp properties{};
   std::memcpy(&properties, bytes.data(), sizeof properties);
+  CUmemAllocationProp with_file = properties;
+  with_file.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   CUmemGenericAllocationHandle made = 0;
-  const CUresult result = create_(&made, size, &properties, 0);
+  CUresult result = create_(&made, size, shareable ? &with_file : &properties, 0);
+  if (shareable && result != CUDA_SUCCESS && result != CUDA_ERROR_OUT_OF_MEMORY)
+    result = create_(&made, size, &properties, 0);  // a device that has no such files
   handle = made;
   return result;
 }
+
+int RealMemory::share(std::uint64_t handle, int& file) {
+  return export_(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+}
+
+int RealMemory::adopt(int file, std::uint64_t& handle) {
+  CUmemGenericAllocationHandle made = 0;
+  void* const named = reinterpret_cast<void*>(static_cast<std::uintptr_t>(file));
+  const CUresult result = import_(&made, named, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  handle = made;
+  return result;
+}
+
 int RealMemory::release(std::uint64_t handle) { return release_(handle); }
 
 int RealMemory::reserve(std::uint64_t size, std::uint64_t& address) {

@@ -13,7 +13,9 @@ class RealMemory : public live::MemoryDriver {
   void find(void* library);
   static Properties properties_of(const CUmemAllocationProp& properties);
 
-  int create(std::uint64_t size, const Properties&, std::uint64_t& handle) override;
+  int create(std::uint64_t size, const Properties&, bool shareable, std::uint64_t& handle) override;
+  int share(std::uint64_t handle, int& file) override;
+  int adopt(int file, std::uint64_t& handle) override;
   int release(std::uint64_t handle) override;
   int reserve(std::uint64_t size, std::uint64_t& address) override;
   int give_back(std::uint64_t address, std::uint64_t size) override;
@@ -38,6 +40,8 @@ class RealMemory : public live::MemoryDriver {
 
   decltype(::cuMemCreate)* create_ = nullptr;
   decltype(::cuMemRelease)* release_ = nullptr;
+  decltype(::cuMemExportToShareableHandle)* export_ = nullptr;
+  decltype(::cuMemImportFromShareableHandle)* import_ = nullptr;
   decltype(::cuMemAddressReserve)* reserve_ = nullptr;
   decltype(::cuMemAddressFree)* give_back_ = nullptr;
   decltype(::cuMemMap)* map_ = nullptr;

@@ -1,6 +1,7 @@
 #include "hw/live/memory/chunk.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangway::live {
 namespace {
@@ -85,17 +86,43 @@ void ChunkMoves::end_access(std::uint64_t address, std::uint64_t size) {
   windows_.erase(found);
 }
 
-int ChunkMoves::leave(Chunk& chunk) {
+int ChunkMoves::leave(Chunk& chunk, bool pass, Left& left) {
   for (const Chunk::Mapping& mapping : chunk.mappings)
     if (const int failed = driver_.unmap(mapping.address, mapping.size)) return failed;
+  int file = -1;
+  if (pass && chunk.lent == 0) pass = driver_.share(chunk.handle, file) == MemoryDriver::kSuccess;
+  const Descriptor shared(file);
   if (const int failed = driver_.release(chunk.handle)) return failed;
   chunk.handle = 0;
+  const std::uint64_t lent = std::exchange(chunk.lent, 0);
+  left = pass && passing_.pass(lent, chunk.size, file) ? Left::passed : Left::freed;
+  if (left == Left::freed && lent != 0) passing_.freed(lent);
   return MemoryDriver::kSuccess;
 }
 
-int ChunkMoves::come(Chunk& chunk) {
+int ChunkMoves::leave(Chunk& chunk) {
+  Left left{};
+  return leave(chunk, false, left);
+}
+
+int ChunkMoves::come(Chunk& chunk, std::optional<Passing::Lent> lent) {
   std::uint64_t handle = 0;
-  if (const int failed = driver_.create(chunk.size, chunk.properties, handle)) return failed;
+  if (lent) {
+    if (driver_.adopt(lent->file.get(), handle) == MemoryDriver::kSuccess &&
+        map(chunk, handle) == MemoryDriver::kSuccess) {
+      chunk.lent = lent->number;
+      return MemoryDriver::kSuccess;
+    }
+    passing_.freed(lent->number);
+    lent.reset();
+  }
+  const bool shareable = chunk.passable && passing_.possible();
+  if (const int failed = driver_.create(chunk.size, chunk.properties, shareable, handle)) return failed;
+  return map(chunk, handle);
+}
+
+// Releases the memory if it cannot be mapped.
+int ChunkMoves::map(Chunk& chunk, std::uint64_t handle) {
   int failed = MemoryDriver::kSuccess;
   std::size_t mapped = 0;
   for (; mapped < chunk.mappings.size() && failed == MemoryDriver::kSuccess; ++mapped) {

@@ -7,6 +7,7 @@
 
 #include "hw/live/memory/host_pool.hpp"
 #include "hw/live/memory/memory_driver.hpp"
+#include "hw/live/memory/passing.hpp"
 
 namespace gangway::live {
 
@@ -24,6 +25,8 @@ struct Chunk {
   bool declared = false;         // the user says that no kernel writes to it
   bool fixed = false;            // others may use it: it stays on the device
   bool divides = false;          // it is one piece only until it leaves for the first time
+  bool passable = false;         // another client may have its memory, and it another's
+  std::uint64_t lent = 0;        // the daemon's number of its memory; 0: it is this process's own
   std::uint64_t context = 0;     // of the allocation that created it; 0: none
   std::uint32_t references = 0;  // how many handles to it are in use
 
@@ -44,18 +47,24 @@ struct Chunk {
 // The steps of moving a chunk. They return the driver's errors. A chunk that could not come is still away.
 class ChunkMoves {
  public:
-  explicit ChunkMoves(MemoryDriver& driver) : driver_(driver) {}
+  ChunkMoves(MemoryDriver& driver, Passing& passing) : driver_(driver), passing_(passing) {}
   // Sets `address` to where copies can access the chunk: its first writable mapping of the whole, else a
   // temporary mapping, which end_access() removes.
   int begin_access(const Chunk& chunk, std::uint64_t& address);
   void end_access(std::uint64_t address, std::uint64_t size);
-  int leave(Chunk& chunk);  // frees it on the device; the host has its contents
-  int come(Chunk& chunk);   // creates and maps it again, without contents yet
+  // Frees it on the device, or passes its memory on; the host has its contents.
+  enum class Left { freed, passed };
+  int leave(Chunk& chunk, bool pass, Left& left);
+  int leave(Chunk& chunk);
+  // Maps it again, without contents yet, to memory that was lent or else is created.
+  int come(Chunk& chunk, std::optional<Passing::Lent> lent = std::nullopt);
 
  private:
   int window(const Chunk& chunk, std::uint64_t& address);
+  int map(Chunk& chunk, std::uint64_t handle);
 
   MemoryDriver& driver_;
+  Passing& passing_;
   struct Window {
     std::uint64_t address = 0, size = 0;
   };

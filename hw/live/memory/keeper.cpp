@@ -42,6 +42,7 @@ void Keeper::comes(KeptClient& client) {
   kept->looks = kept->seen.looks;  // what another daemon's client has seen is long ago, but for the size
   if (total_ == 0) total_ = kept->seen.total;
   kept->claimed_before = kept->seen.claimed;
+  kept->lent = kept->seen.lent;
   all_.push_back(std::move(kept));
   Kept& made = *all_.back();
   made.number = static_cast<std::uint32_t>(made.seen.done);
@@ -56,6 +57,7 @@ void Keeper::comes(KeptClient& client) {
 
 void Keeper::goes(const KeptClient& client) {
   std::erase_if(all_, [&](const auto& kept) { return kept->client == &client; });
+  if (all_.empty()) passed_.clear();
 }
 
 void Keeper::stays(const KeptClient& client, bool stays) {
@@ -115,6 +117,7 @@ void Keeper::note_device() {
       claimed += other->seen.claimed;
       steady = steady && other->settled() && other->seen.claimed == other->claimed_before;
     }
+    for (const Passage& each : passed_) claimed += each.memory.size;
     if (steady || !looked_) outside_ = less(total_, kept->seen.free + claimed);
     looked_ = looked_ || steady;
   }
@@ -125,6 +128,7 @@ void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
   kept.budget = bytes;
   kept.client->budget(bytes);
   kept.seen.claimed = kept.client->memory().claimed;  // after the budget: one side sees the other
+  collect(kept);
 }
 
 void Keeper::order(Kept& kept, Goal goal) {
@@ -137,6 +141,53 @@ void Keeper::order(Kept& kept, Goal goal) {
   tell(kept, goal == Goal::away ? "leaves" : "comes",
        static_cast<std::int64_t>(goal == Goal::away ? kept.on_device() : kept.seen.away));
   if (goal == Goal::away) set_budget(kept, kept.seen.fixed);
+  kept.passes_most = goal == Goal::away ? kept.on_device() : 0;
+}
+
+// --- Memory that is passed on
+
+// After the client's claims were read, since it says what it passes on before it gives up the claim.
+void Keeper::collect(Kept& kept) {
+  while (auto memory = kept.client->passed()) {
+    if (memory->size != kept.passes || memory->size > kept.passes_most) continue;
+    kept.passes_most -= memory->size;
+    passed_.push_back({std::move(*memory), kept.client->owner()});
+  }
+}
+
+bool Keeper::takes(const Need& need, std::uint64_t size, std::uint64_t owner) {
+  const Kept& kept = *need.kept;
+  return kept.goal == Goal::here && !kept.here() && kept.seen.piece == size &&
+         kept.client->owner() == owner && less(need.target, kept.hold()) >= size;
+}
+
+// What nobody wants is freed. What its client has not given up the claim to yet waits for that.
+void Keeper::pass_on(const std::vector<Need>& needs) {
+  const auto most = capacity();
+  std::uint64_t held = held_in_all();
+  for (const Passage& each : std::exchange(passed_, {})) {
+    const std::uint64_t size = each.memory.size;
+    const auto taker = std::find_if(needs.begin(), needs.end(),
+                                    [&](const Need& need) { return takes(need, size, each.owner); });
+    if (taker != needs.end() && most && held > *most) {
+      passed_.push_back(each);
+    } else if (taker != needs.end() && taker->kept->client->lend(each.memory)) {
+      const std::uint64_t before = taker->kept->hold();
+      taker->kept->lent += size;
+      set_budget(*taker->kept, before + size);
+    } else {
+      held -= size;
+    }
+  }
+  for (const auto& kept : all_) {
+    std::uint64_t size = 0;
+    if (kept->leaves())
+      for (const Need& need : needs)
+        if (size == 0 && takes(need, need.kept->seen.piece, kept->client->owner()))
+          size = need.kept->seen.piece;
+    if (size != 0) kept->passes = size;
+    kept->client->pass(size);
+  }
 }
 
 void Keeper::tell(const Kept& kept, const char* step, std::int64_t value) {
@@ -155,6 +206,7 @@ void Keeper::look(Time now) {
   for (const auto& each : all_) {
     Kept& kept = *each;
     const KeptClient::Memory before = std::exchange(kept.seen, kept.client->memory());
+    collect(kept);
     if (kept.seen.saved > before.saved || kept.seen.host > before.host) kept.advanced = now;
     if (kept.seen.turned != kept.turned) {
       kept.turned = kept.seen.turned;
@@ -282,7 +334,9 @@ Time Keeper::step(Time now) {
     else if (never_leaves(*kept))
       stays(*kept);
   }
-  serve(needs(now), now);
+  const std::vector<Need> needed = needs(now);
+  pass_on(needed);
+  serve(needed, now);
   answer_others(now);
   bring_ahead();
   for (const auto& kept : all_)

@@ -13,6 +13,7 @@
 
 #include "hw/live/conductor.hpp"
 #include "hw/live/memory/memory_page.hpp"
+#include "hw/live/memory/passed_memory.hpp"
 
 namespace gangway::live {
 
@@ -21,7 +22,7 @@ class KeptClient {
  public:
   struct Memory {  // bytes, as MemoryStanding has them
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
-                  host = 0, saved = 0, total = 0, free = 0, held = 0, looks = 0;
+                  host = 0, saved = 0, piece = 0, lent = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
     std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
@@ -37,6 +38,11 @@ class KeptClient {
   virtual void host(std::uint64_t bytes) = 0;
   virtual void refuse(std::uint64_t asked) = 0;
   virtual void not_yet(std::uint64_t asked) = 0;
+  // Memory that is passed on (passing.hpp): only to clients of the same owner.
+  virtual std::uint64_t owner() const { return 0; }
+  virtual void pass(std::uint64_t) {}  // pieces of this size; 0: none
+  virtual std::optional<PassedMemory> passed() { return std::nullopt; }
+  virtual bool lend(const PassedMemory&) { return false; }
 };
 
 struct MemorySettings {
@@ -124,7 +130,9 @@ class Keeper : public MemoryDesk {
     Goal goal = Goal::here;
     std::uint32_t number = 0;  // of the latest order
     std::uint64_t budget = 0, host = 0;
-    std::uint64_t answered = 0;  // asks
+    std::uint64_t passes = 0, passes_most = 0;  // size of pieces to pass on; bytes that it still may
+    std::uint64_t lent = 0;                     // bytes so far, as MemoryStanding::lent has them
+    std::uint64_t answered = 0;                 // asks
     std::optional<Time> asks_since, fails_until;
     Time closed;
     Time advanced;          // when more of it had been copied out or pinned
@@ -148,7 +156,8 @@ class Keeper : public MemoryDesk {
     // If it was ordered back and has not come yet, since that order.
     std::optional<Time> away_since() const { return goal == Goal::here && seen.away != 0 ? ordered : left; }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
-    std::uint64_t hold() const { return std::max(budget, seen.claimed); }
+    // What it was lent and has not answered yet, it has not claimed yet either.
+    std::uint64_t hold() const { return std::max(budget, seen.claimed + lent - std::min(lent, seen.lent)); }
     // Bytes that others gain if it leaves.
     std::uint64_t gives_up() const {
       if (goal == Goal::away || seen.away == 0) return on_device();
@@ -166,6 +175,9 @@ class Keeper : public MemoryDesk {
   void look(Time now);
   void note_device();
   void set_budget(Kept& kept, std::uint64_t bytes);
+  void collect(Kept& kept);
+  void pass_on(const std::vector<Need>& needs);
+  static bool takes(const Need& need, std::uint64_t size, std::uint64_t owner);
   void order(Kept& kept, Goal goal);
   void tell(const Kept& kept, const char* step, std::int64_t value);
   std::uint64_t held_in_all() const;
@@ -195,6 +207,11 @@ class Keeper : public MemoryDesk {
   std::vector<std::unique_ptr<Kept>> all_;
   std::uint64_t total_ = 0, outside_ = 0, short_ = 0, reserved_ = 0;
   bool looked_ = false;  // a client looked at the device while no other's claims changed
+  struct Passage {
+    PassedMemory memory;
+    std::uint64_t owner = 0;
+  };
+  std::vector<Passage> passed_;  // that nobody has now
   std::vector<Done> done_;
   bool tight_ = false;    // not all states fit: they need pinned memory
   bool ordered_ = false;  // by the policy

@@ -17,6 +17,7 @@ constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20, 64 << 20};
 // smaller pieces are better.
 constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20, std::uint64_t{8} << 30};
 constexpr std::uint64_t kDivided = 512 << 20;
+constexpr std::uint64_t kPassed = 64 << 20;  // pieces that large are passed on: each costs the daemon a file
 constexpr std::uint64_t kLargeKept = 64 << 20, kSmallKept = 2 << 20;
 constexpr int kAttempts = 2000;               // to create memory that the daemon has granted
 constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed, the driver frees it late
@@ -24,7 +25,7 @@ constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed
 }  // namespace
 
 ManagedMemory::ManagedMemory(MemoryDriver& driver, Gate& gate)
-    : driver_(driver), gate_(gate), claims_(gate), host_(driver) {
+    : driver_(driver), gate_(gate), claims_(gate), passing_(gate), host_(driver) {
   gate.introduce();
   note_device();
 }
@@ -85,7 +86,7 @@ void ManagedMemory::moved_here(std::uint64_t bytes) {
 
 int ManagedMemory::add_chunk(std::uint64_t size, const MemoryDriver::Properties& properties, Chunk*& made) {
   std::uint64_t handle = 0;
-  if (const int failed = driver_.create(size, properties, handle)) return failed;
+  if (const int failed = driver_.create(size, properties, false, handle)) return failed;
   made = &chunks_.emplace_back();
   made->size = size;
   made->handle = handle;
@@ -99,6 +100,7 @@ void ManagedMemory::remove(Chunk& chunk) {
   MemoryStanding& standing = gate_.page()->memory;
   if (chunk.on_device()) {
     driver_.release(chunk.handle);
+    if (chunk.lent != 0) passing_.freed(chunk.lent);
     claims_.give_back(chunk.size);
   } else {
     moved_here(chunk.size);  // what is no more is not away either
@@ -122,6 +124,7 @@ int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
     chunk->references = 1;
     chunk->context = owner.context;
     chunk->divides = piece.size() > kDivided;
+    chunk->passable = piece.size() >= kPassed;
     failed = driver_.map(piece.begin, piece.size(), 0, chunk->handle);
     if (failed == MemoryDriver::kSuccess)
       chunk->mappings.push_back({piece.begin, piece.size(), 0, owner.access});

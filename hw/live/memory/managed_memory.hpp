@@ -23,6 +23,7 @@
 #include "hw/live/memory/host_pool.hpp"
 #include "hw/live/memory/live_contexts.hpp"
 #include "hw/live/memory/memory_driver.hpp"
+#include "hw/live/memory/passing.hpp"
 
 namespace gangway::live {
 
@@ -135,6 +136,7 @@ class ManagedMemory {
   std::list<Chunk>& chunks() { return chunks_; }
   HostPool& host() { return host_; }
   Claims& claims() { return claims_; }
+  Passing& passing() { return passing_; }
   MemoryDriver& driver() { return driver_; }
   Gate& gate() { return gate_; }
   // Divides a chunk that is away, as its `divides` asks: it becomes the first piece, the others follow it.
@@ -184,6 +186,7 @@ class ManagedMemory {
   MemoryDriver& driver_;
   Gate& gate_;
   Claims claims_;
+  Passing passing_;
   HostPool host_;
   std::mutex mutex_;
   std::condition_variable still_;

@@ -19,7 +19,11 @@ class MemoryDriver {
   };
 
   virtual ~MemoryDriver() = default;
-  virtual int create(std::uint64_t size, const Properties&, std::uint64_t& handle) = 0;
+  // `shareable`: share() may be called of it, where the driver can.
+  virtual int create(std::uint64_t size, const Properties&, bool shareable, std::uint64_t& handle) = 0;
+  // A file with which another process can adopt the memory. It is there as long as that is open.
+  virtual int share(std::uint64_t handle, int& file) = 0;
+  virtual int adopt(int file, std::uint64_t& handle) = 0;
   virtual int release(std::uint64_t handle) = 0;
   virtual int reserve(std::uint64_t size, std::uint64_t& address) = 0;
   virtual int give_back(std::uint64_t address, std::uint64_t size) = 0;

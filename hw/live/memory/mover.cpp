@@ -73,6 +73,7 @@ bool Mover::turn() {
   const bool away = standing.away.load() == standing.movable.load();
   if (here && order.goal == Goal::here) memory_.gate().memory_is_here();
   if ((order.goal == Goal::here ? here : away) || order == given_up_) {
+    memory_.passing().decline();
     if (order.from != nullptr) standing.done.store(order.number);
     return prepare_host();
   }
@@ -204,7 +205,7 @@ Mover::Finished Mover::finish_oldest(Way way) {
 }
 
 void Mover::save(const Order& order) {
-  ChunkMoves moves(memory_.driver());
+  ChunkMoves moves(memory_.driver(), memory_.passing());
   MemoryStanding& standing = memory_.gate().page()->memory;
   const std::int64_t began = monotonic_ns();
   memory_.gate().memory_leaves();
@@ -213,9 +214,16 @@ void Mover::save(const Order& order) {
   submissions_ = memory_.gate().page()->submissions();
   const auto gone = [&](Chunk& chunk, std::uint64_t address) {
     moves.end_access(address, chunk.size);
-    if (const int failed = moves.leave(chunk)) {  // whatever becomes of those behind it
+    const MemoryOrders* const orders = memory_.gate().memory_orders();
+    const bool pass = chunk.passable && orders != nullptr && orders->pass.load() == chunk.size;
+    ChunkMoves::Left left{};
+    if (const int failed = moves.leave(chunk, pass, left)) {  // whatever becomes of those behind it
       failed_ = failed;
       return;
+    }
+    if (left == ChunkMoves::Left::passed) {
+      standing.passed.fetch_add(chunk.size);
+      GANGWAY_POINT("piece-passed");
     }
     memory_.moved_away(chunk.size);
     memory_.claims().give_back(chunk.size);
@@ -265,7 +273,7 @@ void Mover::save(const Order& order) {
 }
 
 void Mover::restore(const Order& order) {
-  ChunkMoves moves(memory_.driver());
+  ChunkMoves moves(memory_.driver(), memory_.passing());
   MemoryStanding& standing = memory_.gate().page()->memory;
   const std::int64_t began = monotonic_ns();
   memory_.begin_move(Goal::here);
@@ -289,6 +297,7 @@ void Mover::restore(const Order& order) {
   for (Chunk& chunk : memory_.chunks()) {
     if (chunk.on_device()) continue;
     while (copying_.size() >= MemoryDriver::kLanes) finish();
+    standing.piece.store(chunk.passable ? chunk.size : 0);
     bool claimed = false;
     while (failed_ == MemoryDriver::kSuccess && latest() == order && !claimed) {
       claimed = memory_.claims().claim(chunk.size);
@@ -300,15 +309,17 @@ void Mover::restore(const Order& order) {
         sleep_ns(kBetweenCopyLooks);
     }
     if (!claimed) break;
+    std::optional<Passing::Lent> lent = chunk.passable ? memory_.passing().lent(chunk.size) : std::nullopt;
     // A client that was killed may still hold what the daemon has given on.
     const std::int64_t since = monotonic_ns();
-    while ((failed_ = moves.come(chunk)) == MemoryDriver::kNoMemory &&
+    while ((failed_ = moves.come(chunk, std::exchange(lent, std::nullopt))) == MemoryDriver::kNoMemory &&
            monotonic_ns() - since < kMostRetries && latest() == order)
       sleep_ns(1'000'000);
     if (failed_ != MemoryDriver::kSuccess) {
       memory_.claims().give_back(chunk.size);
       break;
     }
+    if (chunk.lent != 0) GANGWAY_POINT("piece-taken");
     std::uint64_t address = 0;
     failed_ = moves.begin_access(chunk, address);
     if (failed_ != MemoryDriver::kSuccess || !copy_parts(Way::in, chunk, address, finish)) {
@@ -318,6 +329,8 @@ void Mover::restore(const Order& order) {
     }
     GANGWAY_POINT("chunk-comes");
   }
+  standing.piece.store(0);
+  memory_.passing().decline();
   drain(finish);
   submissions_ = memory_.gate().page()->submissions();
   memory_.end_move();

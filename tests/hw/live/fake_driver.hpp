@@ -80,10 +80,12 @@ class FakeSource : public Source {
     return {&permit, &client};
   }
   void ring() override { ++rings; }
+  int passing() const override { return channel; }
 
   PermitPage permit{};
   ClientPage client{};
   std::atomic<int> opened{0}, rings{0};
+  int channel = -1;
 };
 
 }  // namespace gangway::live::testing

@@ -1,6 +1,8 @@
 #include "tests/standin/memory/virtual_memory.hpp"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -108,6 +110,33 @@ CUmemGenericAllocationHandle VirtualMemory::create(std::size_t bytes, const CUme
   if (made->file < 0) ledger_give(physical_of(properties.location.id), bytes);
   require(made->file >= 0 && ftruncate(made->file, static_cast<off_t>(bytes)) == 0, CUDA_ERROR_OUT_OF_MEMORY);
   poison(made->file, bytes);
+  made->number = ++last_;
+  handles_[last_] = made;
+  return last_;
+}
+
+int VirtualMemory::export_file(CUmemGenericAllocationHandle handle) {
+  const Physical& what = physical(handle);
+  require(what.properties.requestedHandleTypes == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR && !what.imported);
+  const int file = fcntl(what.file, F_DUPFD_CLOEXEC, 0);
+  require(file >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+  return file;
+}
+
+CUmemGenericAllocationHandle VirtualMemory::import_file(int file) {
+  struct stat facts {};
+  const bool is_memory = fcntl(file, F_GET_SEALS) >= 0 && fstat(file, &facts) == 0;
+  require(is_memory && whole(static_cast<std::size_t>(facts.st_size)));
+  const auto bytes = static_cast<std::size_t>(facts.st_size);
+  auto made = std::make_shared<Physical>();
+  ledger_take(physical_of(0), bytes);
+  made->size = bytes;
+  made->properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  made->properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  made->file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+  if (made->file < 0) ledger_give(physical_of(0), bytes);
+  require(made->file >= 0, CUDA_ERROR_OUT_OF_MEMORY);
+  made->imported = true;
   made->number = ++last_;
   handles_[last_] = made;
   return last_;
@@ -238,6 +267,22 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t size, const CU
   const Lock lock = lock_driver();
   require(handle != nullptr && prop != nullptr && flags == 0);
   *handle = VirtualMemory::get().create(size, *prop);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemExportToShareableHandle(void* shareable, CUmemGenericAllocationHandle handle,
+                                      CUmemAllocationHandleType type, unsigned long long flags) {
+  const Lock lock = lock_driver();
+  require(shareable != nullptr && flags == 0 && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  *static_cast<int*>(shareable) = VirtualMemory::get().export_file(handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemGenericAllocationHandle* handle, void* shareable,
+                                        CUmemAllocationHandleType type) {
+  const Lock lock = lock_driver();
+  require(handle != nullptr && type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  *handle = VirtualMemory::get().import_file(static_cast<int>(reinterpret_cast<std::intptr_t>(shareable)));
   return CUDA_SUCCESS;
 }
 

@@ -21,6 +21,7 @@ struct Physical {
   std::size_t size = 0;
   CUmemAllocationProp properties{};
   unsigned references = 1;
+  bool imported = false;
   Physical() = default;
   Physical(const Physical&) = delete;
   Physical& operator=(const Physical&) = delete;
@@ -36,6 +37,10 @@ class VirtualMemory {
   CUdeviceptr reserve(std::size_t bytes, std::size_t alignment, CUdeviceptr wanted);
   void give_back(CUdeviceptr, std::size_t bytes);
   CUmemGenericAllocationHandle create(std::size_t bytes, const CUmemAllocationProp&);
+  // Of what was created with `requestedHandleTypes`: a new descriptor of its file, which is its memory.
+  // Memory of a file counts for each process that has a handle, and for none while only files are open.
+  int export_file(CUmemGenericAllocationHandle);
+  CUmemGenericAllocationHandle import_file(int file);
   Physical& physical(CUmemGenericAllocationHandle);
   void release(CUmemGenericAllocationHandle);
   void map(CUdeviceptr, std::size_t bytes, std::size_t offset, CUmemGenericAllocationHandle);

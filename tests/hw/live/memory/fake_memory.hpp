@@ -2,11 +2,16 @@
 // it, and what is used without being there ends the test.
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -27,10 +32,10 @@ class FakeMemory : public MemoryDriver {
     const auto& [start, mapping] = *std::prev(after);
     if (address - start >= mapping.size) throw std::logic_error("nothing is mapped there");
     if (!mapping.allowed) throw std::logic_error("it may not be used");
-    return memory_.at(mapping.handle)[(mapping.offset + address - start) / kWord];
+    return (*memory_.at(mapping.handle))[(mapping.offset + address - start) / kWord];
   }
 
-  int create(std::uint64_t size, const Properties&, std::uint64_t& handle) override {
+  int create(std::uint64_t size, const Properties&, bool shareable, std::uint64_t& handle) override {
     ++calls["create"];
     meanwhile();
     if (fails("create")) return 999;
@@ -40,7 +45,27 @@ class FakeMemory : public MemoryDriver {
     }
     used_ += size;
     handle = ++last_;
-    memory_[handle].assign(size / kWord, 0xDEADDEADDEADDEAD);
+    memory_[handle] = std::make_shared<Words>(size / kWord, 0xDEADDEADDEADDEAD);
+    if (shareable) shareable_.insert(handle);
+    return kSuccess;
+  }
+  // As the driver: what was adopted cannot be shared again.
+  int share(std::uint64_t handle, int& file) override {
+    ++calls["share"];
+    if (fails("share") || shareable_.count(handle) == 0) return 1;
+    file = memfd_create("shared", MFD_CLOEXEC);
+    shared()[inode(file)] = memory_.at(handle);
+    return kSuccess;
+  }
+  int adopt(int file, std::uint64_t& handle) override {
+    ++calls["adopt"];
+    const auto found = shared().find(inode(file));
+    if (fails("adopt") || found == shared().end()) return 999;
+    const std::uint64_t size = found->second->size() * kWord;
+    if (used_ + size > capacity_) ++exceeded;
+    used_ += size;
+    handle = ++last_;
+    memory_[handle] = found->second;
     return kSuccess;
   }
   int release(std::uint64_t handle) override {
@@ -49,8 +74,9 @@ class FakeMemory : public MemoryDriver {
     if (found == memory_.end()) throw std::logic_error("released twice");
     for (const auto& [at, mapping] : mapped_)
       if (mapping.handle == handle) throw std::logic_error("released while it is mapped");
-    used_ -= found->second.size() * kWord;
+    used_ -= found->second->size() * kWord;
     memory_.erase(found);
+    shareable_.erase(handle);
     return kSuccess;
   }
   int reserve(std::uint64_t size, std::uint64_t& address) override {
@@ -126,6 +152,10 @@ class FakeMemory : public MemoryDriver {
     return kSuccess;
   }
 
+  // What another process writes into memory that was shared.
+  static void spoil(int file) {
+    for (std::uint64_t& word : *shared().at(inode(file))) word = 0xBADBADBADBADBAD;
+  }
   // The call of that name that comes after so many others of it fails.
   void plant(const char* call, int after) { fault_ = call, left_ = after; }
   std::uint64_t used() const { return used_; }
@@ -150,7 +180,18 @@ class FakeMemory : public MemoryDriver {
   }
 
   std::uint64_t capacity_, used_ = 0, last_ = 0, next_ = std::uint64_t{1} << 40;
-  std::map<std::uint64_t, std::vector<std::uint64_t>> memory_;
+  using Words = std::vector<std::uint64_t>;
+  static ino_t inode(int file) {
+    struct stat facts {};
+    return fstat(file, &facts) == 0 ? facts.st_ino : 0;
+  }
+  static std::map<ino_t, std::shared_ptr<Words>>& shared() {
+    static std::map<ino_t, std::shared_ptr<Words>> all;
+    return all;
+  }
+
+  std::map<std::uint64_t, std::shared_ptr<Words>> memory_;
+  std::set<std::uint64_t> shareable_;
   std::map<std::uint64_t, Mapping> mapped_;
   Copy copies_[2][kLanes];
   const char* fault_ = nullptr;

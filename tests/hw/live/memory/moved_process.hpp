@@ -3,6 +3,7 @@
 
 #include <deque>
 
+#include "hw/live/memory/lender.hpp"
 #include "hw/live/memory/mover.hpp"
 #include "tests/hw/live/fake_driver.hpp"
 #include "tests/hw/live/memory/fake_memory.hpp"
@@ -34,11 +35,17 @@ struct MovedProcess {
   bool carried_out() const {
     return source->client.memory.done.load() == source->permit.memory.number.load();
   }
+  // From now on it passes on pieces of `size` bytes, to the lender.
+  void passes(std::uint64_t size) {
+    source->channel = lender.client_end();
+    source->permit.memory.pass.store(size);
+  }
   ManagedMemory::Owner owner() const { return {7, 0, 7, 0, {}, {{0, 3}}}; }
 
   FakeDriver driver;
   FakeMemory device;
   FakeSource* source;
+  Lender lender;
   Gate gate{driver, *source};
   NoHelp help;
   ManagedMemory memory{device, gate};

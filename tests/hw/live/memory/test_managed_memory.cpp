@@ -20,8 +20,8 @@ using Words = std::map<std::uint64_t, std::uint64_t>;
 
 class RandomProgram {
  public:
-  RandomProgram(MovedProcess& process, std::uint64_t seed, std::uint64_t large)
-      : process_(process), random_(seed), large_(large) {}
+  RandomProgram(MovedProcess& process, std::uint64_t seed, std::uint64_t large, bool passes)
+      : process_(process), random_(seed), large_(large), passes_(passes) {}
 
   void step() {
     const std::uint64_t what = below(20);
@@ -43,6 +43,7 @@ class RandomProgram {
     for (const auto& [at, words] : blocks_)
       for (const auto& [address, value] : words) REQUIRE(process_.device.word(address) == value);
   }
+  std::uint64_t lent() const { return lent_; }  // bytes, to it
   void end() {
     if (away_) come();
     while (!blocks_.empty()) free();
@@ -116,19 +117,33 @@ class RandomProgram {
     blocks_.erase(which->first);
     created_.erase(which);
   }
+  // Of what it has passed on and somebody else has used, it gets back some.
+  void lend() {
+    while (const auto piece = process_.lender.passed()) {
+      REQUIRE(piece->size == process_.source->permit.memory.pass.load());
+      FakeMemory::spoil(piece->file->get());
+      if (below(4) == 0) continue;
+      REQUIRE(process_.lender.lend(*piece));
+      lent_ += piece->size;
+    }
+  }
   void come() {
+    lend();
     process_.order(Goal::here);
     for (int more = 0; !process_.carried_out() || process_.source->client.memory.away.load() != 0; ++more) {
       REQUIRE(more < 3);
       process_.order(Goal::here);
     }
     away_ = false;
+    REQUIRE(process_.source->client.memory.lent.load() == lent_);
     check();
   }
   void move() {
     if (away_) return come();
-    const char* faults[] = {"copy", "copied", "create", "map", "pin", "allow"};
-    if (below(4) == 0) process_.device.plant(faults[below(6)], static_cast<int>(below(6)));
+    const char* faults[] = {"copy", "copied", "create", "map", "pin", "allow", "share", "adopt"};
+    const std::uint64_t pieces[] = {0, large_, 512 * kManagedMiB, 138 * kManagedMiB};
+    if (passes_) process_.passes(pieces[below(4)]);
+    if (below(4) == 0) process_.device.plant(faults[below(8)], static_cast<int>(below(6)));
     process_.order(Goal::away);
     const MemoryStanding& standing = process_.source->client.memory;
     if (standing.away.load() == standing.movable.load()) {
@@ -145,14 +160,17 @@ class RandomProgram {
   std::uint64_t large_;  // bytes of the largest allocations
   std::map<std::uint64_t, Words> blocks_;
   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> created_;  // size, handle
-  bool away_ = false;
+  bool away_ = false, passes_ = false;
+  std::uint64_t lent_ = 0;
 };
 
 TEST_CASE("Contents are the same after any sequence of moves", "[live][memory][long]") {
+  std::uint64_t lent = 0;
   for (const int seed : gangway::testing::case_numbers(300, 100'000)) {
     const bool large = seed % 8 == 0;
     MovedProcess process((large ? 2400 : 400) * kManagedMiB);
-    RandomProgram program(process, static_cast<std::uint64_t>(seed), (large ? 650 : 70) * kManagedMiB);
+    RandomProgram program(process, static_cast<std::uint64_t>(seed), (large ? 650 : 70) * kManagedMiB,
+                          seed % 3 != 0);
     for (int step = 0; step < 40; ++step) program.step();
     program.end();
     const MemoryStanding& standing = process.source->client.memory;
@@ -160,7 +178,9 @@ TEST_CASE("Contents are the same after any sequence of moves", "[live][memory][l
     REQUIRE(process.device.used() <= 66 * kManagedMiB);  // what is kept for the next allocations
     REQUIRE(process.device.largest_copy <= 64 * kManagedMiB);
     REQUIRE(process.device.largest_pinned <= 512 * kManagedMiB);
+    lent += program.lent();
   }
+  CHECK(lent > 0);
 }
 
 TEST_CASE("A large allocation has few pieces, and access is set once", "[live][memory]") {
