@@ -355,6 +355,9 @@ Time Keeper::step(Time now) {
 }
 
 void Keeper::serve(const std::vector<Need>& needs, Time now) {
+  std::uint64_t wanted = 0;
+  for (const Need& need : needs) wanted += less(need.target, need.kept->hold());
+  if (wanted != 0) has_room(wanted);
   std::uint64_t room = free_room(), shortage = 0;
   bool met = true;  // all needs so far; whoever has one of these or the first other one stays
   for (const auto& kept : all_) kept->needed = false;
@@ -376,7 +379,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     }
     const std::uint64_t given = need.whole && missing > room ? 0 : std::min(missing, room);
     if (given != 0) set_budget(kept, kept.hold() + given);
-    if (need.whole && given != 0) kept.answered = kept.seen.asked;
+    if (need.whole && given != 0) kept.answered = kept.seen.asked, kept.granted = need.target;
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
     shortage += missing - given;
     met = met && missing == given;
@@ -384,7 +387,11 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
   if (const auto most = capacity(); most && (!needs.empty() || settings_.whole))
     shortage += less(held_in_all(), *most);
-  if (shortage == 0) return;
+  if (shortage == 0) {
+    for (const Need& need : needs)
+      if (need.whole && need.kept->hold() >= need.target && need.kept->hold() != 0) give_ahead(*need.kept);
+    return;
+  }
   make_room(shortage, now);
   if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet
   for (const Need& need : needs) {
@@ -400,11 +407,27 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
   }
 }
 
+// Each ask costs a client about 80 us. So one that grows gets a quarter of what it has ahead, if it is little
+// of what is free.
+void Keeper::give_ahead(Kept& kept) {
+  if (!capacity()) return;
+  set_budget(kept, kept.hold() + std::min(kept.hold() / 4, free_room() / 8));
+}
+
+void Keeper::recall_ahead() {
+  for (const auto& kept : all_)
+    if (const std::uint64_t ahead = kept->ahead()) set_budget(*kept, kept->budget - ahead);
+}
+
+bool Keeper::has_room(std::uint64_t bytes) {
+  if (bytes > free_room()) recall_ahead();
+  return bytes <= free_room();
+}
+
 // Recalls what clients may take but have not, then lets states leave.
 void Keeper::make_room(std::uint64_t shortage, Time now) {
   for (const auto& kept : all_) {
-    if (kept->goal == Goal::here && kept->seen.away != 0) continue;  // it comes
-    if (kept->seen.asked > kept->answered || kept->budget <= kept->seen.claimed) continue;
+    if (!kept->spares()) continue;
     const std::uint64_t before = kept->hold();
     set_budget(*kept, kept->seen.claimed);
     shortage = less(shortage, less(before, kept->hold()));
@@ -443,8 +466,10 @@ void Keeper::answer_others(Time now) {
     if (kept.in || kept.seen.asked <= kept.answered) continue;
     const bool possible_at_all = kept.seen.want <= possible(kept);
     const std::uint64_t missing = less(kept.seen.want, kept.hold());
-    if (possible_at_all && kept.here() && missing <= free_room()) {
+    if (possible_at_all && kept.here() && has_room(missing)) {
       set_budget(kept, std::max(kept.budget, kept.seen.want));
+      kept.granted = kept.seen.want;
+      give_ahead(kept);
     } else if (!possible_at_all && now - *kept.asks_since < kBeforeNo) {
       continue;
     } else if (!possible_at_all) {
@@ -466,7 +491,7 @@ void Keeper::bring_ahead() {
     if (kept->goal != Goal::away || !kept->settled() || !kept->client->look().waiting) continue;
     if (next == nullptr || kept->closed < next->closed) next = kept.get();
   }
-  if (next == nullptr || less(next->seen.footprint(), next->hold()) > free_room()) return;
+  if (next == nullptr || !has_room(less(next->seen.footprint(), next->hold()))) return;
   next->brought = true;
   order(*next, Goal::here);
 }

@@ -77,7 +77,7 @@ class Keeper : public MemoryDesk {
   // it has no policy. The other device's keeper reserves `bytes` for it.
   void stays(const KeptClient& client, bool stays);
   void reserve(std::uint64_t bytes) { reserved_ = bytes; }
-  // Bytes of the capacity that no client holds or may take; none: not known.
+  // Bytes of the capacity that no client holds or needs; none: not known.
   std::optional<std::uint64_t> unpromised() const;
   // Whether the policy orders the moves of its clients' states: then none comes ahead of its turn without an
   // order.
@@ -133,6 +133,7 @@ class Keeper : public MemoryDesk {
     std::uint64_t passes = 0, passes_most = 0;  // size of pieces to pass on; bytes that it still may
     std::uint64_t lent = 0;                     // bytes so far, as MemoryStanding::lent has them
     std::uint64_t answered = 0;                 // asks
+    std::uint64_t granted = 0;                  // the budget that the latest of them got
     std::optional<Time> asks_since, fails_until;
     Time closed;
     Time advanced;          // when more of it had been copied out or pinned
@@ -157,7 +158,16 @@ class Keeper : public MemoryDesk {
     std::optional<Time> away_since() const { return goal == Goal::here && seen.away != 0 ? ordered : left; }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
     // What it was lent and has not answered yet, it has not claimed yet either.
-    std::uint64_t hold() const { return std::max(budget, seen.claimed + lent - std::min(lent, seen.lent)); }
+    std::uint64_t without_spare() const { return seen.claimed + lent - std::min(lent, seen.lent); }
+    std::uint64_t hold() const { return std::max(budget, without_spare()); }
+    // Whether what it may take and has not can be recalled. It may be about to take what it has asked for.
+    bool spares() const {
+      return (goal == Goal::away || seen.away == 0) && seen.asked <= answered && budget > seen.claimed;
+    }
+    // What it was given beyond that.
+    std::uint64_t ahead() const {
+      return spares() ? budget - std::min(budget, std::max(without_spare(), granted)) : 0;
+    }
     // Bytes that others gain if it leaves.
     std::uint64_t gives_up() const {
       if (goal == Goal::away || seen.away == 0) return on_device();
@@ -192,6 +202,9 @@ class Keeper : public MemoryDesk {
   std::uint64_t possible(const Kept& kept) const;
   std::vector<Need> needs(Time now);
   void serve(const std::vector<Need>& needs, Time now);
+  void give_ahead(Kept& kept);
+  void recall_ahead();
+  bool has_room(std::uint64_t bytes);
   void make_room(std::uint64_t shortage, Time now);
   Kept* victim(Time now);
   void answer_others(Time now);

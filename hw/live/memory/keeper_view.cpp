@@ -30,7 +30,8 @@ std::uint64_t Keeper::held_in_all() const {
 std::optional<std::uint64_t> Keeper::unpromised() const {
   const auto most = capacity();
   if (!most) return std::nullopt;
-  const std::uint64_t held = held_in_all();
+  std::uint64_t held = held_in_all();
+  for (const auto& kept : all_) held -= kept->ahead();
   return *most > held ? *most - held : 0;
 }
 

@@ -353,5 +353,80 @@ TEST_CASE("a policy's save needs pinned memory though all states fit") {
   }
 }
 
+// A client that allocates `count` pieces of `size`; it asks when its budget is too small. Returns how often.
+int grows(Keeper& keeper, KeptFake& client, int count, std::uint64_t size, Time& now) {
+  int asks = 0;
+  for (int n = 0; n < count; ++n) {
+    if (client.seen.claimed + size > client.budgeted) {
+      client.seen.want = client.seen.claimed + size;
+      ++client.seen.asked;
+      ++asks;
+      for (int step = 0; step < 3; ++step) keeper.step(now = now + Duration{1000});
+    }
+    REQUIRE(client.seen.claimed + size <= client.budgeted);
+    client.seen.claimed += size;
+    client.seen.movable += size;
+  }
+  return asks;
+}
+
+TEST_CASE("who grows seldom asks, and what it has ahead is nobody's loss") {
+  MemorySettings settings = managed();
+  settings.capacity = 150'000 * kKeptMiB;
+  Keeper keeper{settings};
+  KeptFake a, b;
+  const bool in = GENERATE(true, false);
+  for (KeptFake* each : {&a, &b}) {
+    keeper.comes(*each);
+    if (in) keeper.permit(*each, kUnlimited, Time{1});
+  }
+  Time now{1};
+  keeper.step(now);
+  CHECK(grows(keeper, a, 200, 256 * kKeptMiB, now) <= 25);
+  keeper.step(now = now + Duration{1000});
+  CHECK(a.budgeted > a.seen.claimed);
+  CHECK(*keeper.unpromised() == 150'000 * kKeptMiB - a.seen.claimed);
+  CHECK(a.seen.host == 0);
+  // All that a does not use; nothing needs to leave for it.
+  b.seen.want = 150'000 * kKeptMiB - a.seen.claimed;
+  b.seen.asked = 1;
+  for (int step = 0; step < 3; ++step) keeper.step(now = now + Duration{1000});
+  CHECK(b.budgeted >= b.seen.want);
+  CHECK(a.budgeted == a.seen.claimed);
+  CHECK(a.goal == Goal::here);
+  CHECK(a.seen.host == 0);
+  CHECK(!b.refused);
+}
+
+TEST_CASE("what a client is about to take is not recalled for one that could come ahead of its turn") {
+  MemorySettings settings = managed();
+  settings.capacity = 100 * kKeptMiB;
+  Keeper keeper{settings};
+  KeptFake a, c;
+  c.seen.host = 60 * kKeptMiB;
+  for (KeptFake* each : {&a, &c}) keeper.comes(*each);
+  keeper.permit(a, kUnlimited, Time{1});
+  a.holds(30 * kKeptMiB);
+  c.holds(60 * kKeptMiB);
+  Time now{1};
+  const auto asks = [&](std::uint64_t want) {
+    a.seen.want = want;
+    ++a.seen.asked;
+    for (int step = 0; step < 10; ++step) {
+      keeper.step(now = now + Duration{1000});
+      if (c.goal == Goal::away && c.seen.away == 0) c.carries_out();
+    }
+    CHECK(a.budgeted >= want);  // it takes it only now
+    a.holds(want);
+    keeper.step(now = now + Duration{1000});
+  };
+  asks(60 * kKeptMiB);
+  REQUIRE(c.seen.away == 60 * kKeptMiB);
+  c.standing.waiting = true;
+  asks(70 * kKeptMiB);
+  asks(80 * kKeptMiB);
+  CHECK(c.goal == Goal::away);
+}
+
 }  // namespace
 }  // namespace gangway::live
