@@ -83,9 +83,13 @@ class LiveClient : public Port, public KeptClient {
   void host(std::uint64_t bytes) override;
   void refuse(std::uint64_t asked) override { permit_->memory.refused.store(asked); }
   void not_yet(std::uint64_t asked) override { permit_->memory.not_yet.store(asked); }
-  std::uint64_t owner() const override { return user; }
+  // Users whom this namespace does not know have the same number.
+  std::uint64_t owner() const override {
+    constexpr uid_t kUnknown = 65534;
+    return user != kUnknown ? user : (std::uint64_t{1} << 32) + static_cast<std::uint64_t>(process_);
+  }
   void pass(std::uint64_t size) override { permit_->memory.pass.store(size); }
-  std::optional<PassedMemory> passed() override { return lender_.passed(); }
+  std::vector<PassedMemory> passed() override { return lender_.passed(); }
   bool lend(const PassedMemory& memory) override { return lender_.lend(memory); }
   void limit(std::optional<std::int64_t> channels) override {
     permit_->most_channels.store(

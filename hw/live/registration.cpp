@@ -170,6 +170,9 @@ Registration::Return Registration::come_to(const char* path) {
   Descriptor socket = connect_to(path);
   if (!socket) return Return::nobody;
   gate_->hold();
+  // Nothing that the former daemon has lent counts any more.
+  if (const Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC)); nothing)
+    dup3(nothing.get(), passing_.get(), O_CLOEXEC);
   Hello hello = welcome_.introduction;
   const int page = page_.get();
   Welcome welcome;

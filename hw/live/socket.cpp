@@ -89,7 +89,8 @@ bool receive_record(int socket, void* data, std::size_t size, Descriptors* descr
       ++received;
     }
   }
-  errno = EBADMSG;  // if it is none
+  const bool truncated = got == static_cast<ssize_t>(size) && (message.msg_flags & MSG_CTRUNC) != 0;
+  errno = truncated ? EMFILE : EBADMSG;  // if it is none
   return got == static_cast<ssize_t>(size) && (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0 &&
          (received == expected || (or_fewer && received < expected));
 }

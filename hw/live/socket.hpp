@@ -97,7 +97,8 @@ Descriptor connect_to(const std::string& path);
 bool send_record(int socket, const void* data, std::size_t size, const int* descriptors = nullptr,
                  std::size_t count = 0);
 // False: no complete record of that size, or fewer descriptors than expected (unless `or_fewer`); `errno` is
-// EAGAIN if there is no record yet. Surplus descriptors are closed.
+// EAGAIN if there is no record yet, and EMFILE if the record is there but this process cannot have all of its
+// descriptors. Surplus descriptors are closed.
 bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors = nullptr,
                     std::size_t expected = 0, bool or_fewer = false);
 

@@ -25,11 +25,25 @@ class Passing(MemoryPrograms):
     def passed(self, daemon):
         return [client["memory"]["passed_on"] // (296 * MIB) for client in self.clients(daemon).values()]
 
+    def kept(self, daemon):
+        """Pieces whose files the daemon has open."""
+        folder, found = f"/proc/{daemon.process.pid}/fd", 0
+        for name in os.listdir(folder):
+            try:
+                found += os.readlink(f"{folder}/{name}").startswith("/memfd:stand-in")
+            except OSError:
+                pass
+        return found
+
+    def nothing_is_kept(self, daemon):
+        self.until(lambda: self.kept(daemon) == 0, "the daemon has no piece when all programs have ended")
+
     def test_a_piece_goes_back_and_forth(self):
         daemon = self.daemon("rr", "--param", "quantum=20 ms", device=420)
         stop, calls = daemon.folder + "/stop", daemon.folder + "/calls.%p"
         programs = self.two(daemon, stop, STANDIN_LOG=calls)
         self.until(lambda: all(times >= 3 for times in self.passed(daemon)), "both have passed it on")
+        self.assertLessEqual(self.kept(daemon), 2)
         open(stop, "w").close()
         self.all_end_well(daemon, programs, *["jobs many\n"] * 2)
         exports = imports = 0
@@ -42,6 +56,7 @@ class Passing(MemoryPrograms):
         # What was adopted cannot be exported again: it is the same piece, or one that was made anew when nobody waited for it.
         self.assertGreater(exports, 0)
         self.assertGreaterEqual(imports, 5)
+        self.nothing_is_kept(daemon)
         daemon.end()
 
     def test_a_device_that_shares_no_memory(self):
@@ -80,6 +95,7 @@ class Passing(MemoryPrograms):
                 self.assertEqual(more.stdout.readline(), "holds 300\n")
                 open(stop, "w").close()
                 self.all_end_well(daemon, [honest, more], "jobs many\n", "jobs 10\n")
+                self.nothing_is_kept(daemon)
                 daemon.end()
 
     def test_the_daemon_is_killed_in_the_middle(self):
@@ -100,6 +116,7 @@ class Passing(MemoryPrograms):
             self.assertEqual((code, out), (0, "jobs many\n"), err)
         refusals, most, size = self.refused(daemon)
         self.assertLessEqual(most, size)
+        self.nothing_is_kept(daemon)
         daemon.end()
 
 

@@ -116,6 +116,7 @@ live::CountedMemory* counted_memory() {
 }
 
 void memory_forked() {
+  if (live::ManagedMemory* const memory = process.memory.load()) memory->passing().forked();
   process.memory.store(nullptr);
   process.counted.store(nullptr);
   new (&process.first) std::mutex;

@@ -1,6 +1,8 @@
 #include "hw/intercept/memory/real_memory.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <type_traits>
@@ -58,7 +60,12 @@ int RealMemory::create(std::uint64_t size, const Properties& bytes, bool shareab
 }
 
 int RealMemory::share(std::uint64_t handle, int& file) {
-  return export_(&file, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  int made = -1;
+  const CUresult result = export_(&made, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+  if (result != CUDA_SUCCESS) return result;
+  file = fcntl(made, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);  // no program that it starts has it
+  close(made);
+  return file >= 0 ? CUDA_SUCCESS : CUDA_ERROR_OPERATING_SYSTEM;
 }
 
 int RealMemory::adopt(int file, std::uint64_t& handle) {

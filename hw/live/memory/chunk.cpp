@@ -14,6 +14,22 @@ bool writable(const Chunk::Mapping& mapping, const Chunk& chunk) {
                      [](const MemoryDriver::Access& access) { return access.flags == kReadWrite; });
 }
 
+// Closed in a child, too: it would keep the memory on the device.
+class OpenFile {
+ public:
+  OpenFile(Passing& passing, Descriptor file) : passing_(passing), file_(std::move(file)) {
+    passing_.opened(file_.get());
+  }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+  ~OpenFile() { passing_.opened(-1); }  // before it is closed: its number may be another's at once
+  int get() const { return file_.get(); }
+
+ private:
+  Passing& passing_;
+  Descriptor file_;
+};
+
 }  // namespace
 
 bool Chunk::may_be_written() const {
@@ -48,6 +64,8 @@ Chunk Chunk::divide(std::uint64_t first) {
   mapping.address += first;
   mapping.size = rest.size;
   size = mappings.front().size = first;
+  passable = passable && size >= kLeastPassed;
+  rest.passable = passable && rest.size >= kLeastPassed;
   const auto parts = static_cast<std::ptrdiff_t>(first / kPart);
   rest.host.erase(rest.host.begin(), rest.host.begin() + parts);
   host.erase(host.begin() + parts, host.end());
@@ -91,7 +109,7 @@ int ChunkMoves::leave(Chunk& chunk, bool pass, Left& left) {
     if (const int failed = driver_.unmap(mapping.address, mapping.size)) return failed;
   int file = -1;
   if (pass && chunk.lent == 0) pass = driver_.share(chunk.handle, file) == MemoryDriver::kSuccess;
-  const Descriptor shared(file);
+  const OpenFile shared(passing_, Descriptor(file));
   if (const int failed = driver_.release(chunk.handle)) return failed;
   chunk.handle = 0;
   const std::uint64_t lent = std::exchange(chunk.lent, 0);
@@ -108,14 +126,14 @@ int ChunkMoves::leave(Chunk& chunk) {
 int ChunkMoves::come(Chunk& chunk, std::optional<Passing::Lent> lent) {
   std::uint64_t handle = 0;
   if (lent) {
-    if (driver_.adopt(lent->file.get(), handle) == MemoryDriver::kSuccess &&
+    const OpenFile file(passing_, std::move(lent->file));
+    if (driver_.adopt(file.get(), handle) == MemoryDriver::kSuccess &&
         map(chunk, handle) == MemoryDriver::kSuccess) {
       chunk.lent = lent->number;
       return MemoryDriver::kSuccess;
     }
-    passing_.freed(lent->number);
-    lent.reset();
   }
+  if (lent) passing_.freed(lent->number);
   const bool shareable = chunk.passable && passing_.possible();
   if (const int failed = driver_.create(chunk.size, chunk.properties, shareable, handle)) return failed;
   return map(chunk, handle);

@@ -14,6 +14,7 @@ constexpr Duration kBetweenStops{100'000'000};   // looks whether a process is s
 constexpr unsigned kHopeless = 3;                // failures: nobody counts on its next move
 constexpr Duration kForgiven{10'000'000'000};    // without a failure
 constexpr Duration kLongestAway{1'000'000'000};  // of a process that may wait in the driver, unseen
+constexpr Duration kTaking{10'000'000};          // from a grant to the claim, on a busy machine
 constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
 constexpr std::uint32_t kNoMemory = 2;  // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
@@ -117,7 +118,7 @@ void Keeper::note_device() {
       claimed += other->seen.claimed;
       steady = steady && other->settled() && other->seen.claimed == other->claimed_before;
     }
-    for (const Passage& each : passed_) claimed += each.memory.size;
+    claimed += passed_in_all();
     if (steady || !looked_) outside_ = less(total_, kept->seen.free + claimed);
     looked_ = looked_ || steady;
   }
@@ -141,37 +142,53 @@ void Keeper::order(Kept& kept, Goal goal) {
   tell(kept, goal == Goal::away ? "leaves" : "comes",
        static_cast<std::int64_t>(goal == Goal::away ? kept.on_device() : kept.seen.away));
   if (goal == Goal::away) set_budget(kept, kept.seen.fixed);
-  kept.passes_most = goal == Goal::away ? kept.on_device() : 0;
+  kept.passes_most = goal == Goal::away ? std::min(kept.on_device(), capacity().value_or(UINT64_MAX)) : 0;
 }
 
 // --- Memory that is passed on
 
 // After the client's claims were read, since it says what it passes on before it gives up the claim.
 void Keeper::collect(Kept& kept) {
-  while (auto memory = kept.client->passed()) {
-    if (memory->size != kept.passes || memory->size > kept.passes_most) continue;
-    kept.passes_most -= memory->size;
-    passed_.push_back({std::move(*memory), kept.client->owner()});
+  for (PassedMemory& memory : kept.client->passed()) {
+    if (memory.size != kept.passes || memory.size > kept.passes_most) continue;
+    kept.passes_most -= memory.size;
+    passed_.push_back({std::move(memory), kept.client, kept.client->owner()});
   }
 }
 
-bool Keeper::takes(const Need& need, std::uint64_t size, std::uint64_t owner) {
-  const Kept& kept = *need.kept;
-  return kept.goal == Goal::here && !kept.here() && kept.seen.piece == size &&
-         kept.client->owner() == owner && less(need.target, kept.hold()) >= size;
+std::uint64_t Keeper::passed_in_all() const {
+  std::uint64_t all = 0;
+  for (const Passage& each : passed_) all += each.memory.size;
+  return all;
 }
 
-// What nobody wants is freed. What its client has not given up the claim to yet waits for that.
+bool Keeper::takes(const Need* need, std::uint64_t size, std::uint64_t owner) {
+  return need != nullptr && size >= kLeastPassed && need->kept->goal == Goal::here && !need->kept->here() &&
+         need->kept->seen.piece == size && need->kept->client->owner() == owner &&
+         less(need->target, need->kept->hold()) >= size;
+}
+
+// To the first whose need is not met, as room is given. What that one does not take is freed. What its client
+// has not given up the claim to yet waits for that.
 void Keeper::pass_on(const std::vector<Need>& needs) {
+  const auto first = [&]() -> const Need* {
+    for (const Need& need : needs)
+      if (less(need.target, need.kept->hold()) != 0) return &need;
+    return nullptr;
+  };
+  const auto leaves = [&](const KeptClient* client) {
+    return std::any_of(all_.begin(), all_.end(),
+                       [&](const auto& kept) { return kept->client == client && kept->leaves(); });
+  };
   const auto most = capacity();
   std::uint64_t held = held_in_all();
   for (const Passage& each : std::exchange(passed_, {})) {
     const std::uint64_t size = each.memory.size;
-    const auto taker = std::find_if(needs.begin(), needs.end(),
-                                    [&](const Need& need) { return takes(need, size, each.owner); });
-    if (taker != needs.end() && most && held > *most) {
+    const Need* const taker = first();
+    const bool wanted = takes(taker, size, each.owner), claimed = most && held > *most;
+    if (wanted && claimed && leaves(each.from)) {
       passed_.push_back(each);
-    } else if (taker != needs.end() && taker->kept->client->lend(each.memory)) {
+    } else if (wanted && !claimed && taker->kept->client->lend(each.memory)) {
       const std::uint64_t before = taker->kept->hold();
       taker->kept->lent += size;
       set_budget(*taker->kept, before + size);
@@ -179,12 +196,10 @@ void Keeper::pass_on(const std::vector<Need>& needs) {
       held -= size;
     }
   }
+  const Need* const taker = first();
   for (const auto& kept : all_) {
-    std::uint64_t size = 0;
-    if (kept->leaves())
-      for (const Need& need : needs)
-        if (size == 0 && takes(need, need.kept->seen.piece, kept->client->owner()))
-          size = need.kept->seen.piece;
+    const std::uint64_t piece = taker != nullptr ? taker->kept->seen.piece : 0;
+    const std::uint64_t size = kept->leaves() && takes(taker, piece, kept->client->owner()) ? piece : 0;
     if (size != 0) kept->passes = size;
     kept->client->pass(size);
   }
@@ -379,14 +394,16 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     }
     const std::uint64_t given = need.whole && missing > room ? 0 : std::min(missing, room);
     if (given != 0) set_budget(kept, kept.hold() + given);
-    if (need.whole && given != 0) kept.answered = kept.seen.asked, kept.granted = need.target;
+    if (need.whole && given != 0)
+      kept.answered = kept.seen.asked, kept.granted = need.target, kept.granted_at = now;
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
     shortage += missing - given;
     met = met && missing == given;
   }
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
   if (const auto most = capacity(); most && (!needs.empty() || settings_.whole))
-    shortage += less(held_in_all(), *most);
+    shortage += less(held_in_all() - passed_in_all(), *most);
+  shortage = less(shortage, passed_in_all());
   if (shortage == 0) {
     for (const Need& need : needs)
       if (need.whole && need.kept->hold() >= need.target && need.kept->hold() != 0) give_ahead(*need.kept);
@@ -424,12 +441,14 @@ bool Keeper::has_room(std::uint64_t bytes) {
   return bytes <= free_room();
 }
 
-// Recalls what clients may take but have not, then lets states leave.
+// Recalls what clients may take but have not, then lets states leave. Who was just granted something takes
+// it.
 void Keeper::make_room(std::uint64_t shortage, Time now) {
   for (const auto& kept : all_) {
     if (!kept->spares()) continue;
     const std::uint64_t before = kept->hold();
-    set_budget(*kept, kept->seen.claimed);
+    const bool takes = now - kept->granted_at < kTaking;
+    set_budget(*kept, takes ? kept->budget - kept->ahead() : kept->seen.claimed);
     shortage = less(shortage, less(before, kept->hold()));
   }
   for (const auto& kept : all_)
@@ -469,6 +488,7 @@ void Keeper::answer_others(Time now) {
     if (possible_at_all && kept.here() && has_room(missing)) {
       set_budget(kept, std::max(kept.budget, kept.seen.want));
       kept.granted = kept.seen.want;
+      kept.granted_at = now;
       give_ahead(kept);
     } else if (!possible_at_all && now - *kept.asks_since < kBeforeNo) {
       continue;

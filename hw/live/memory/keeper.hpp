@@ -41,7 +41,7 @@ class KeptClient {
   // Memory that is passed on (passing.hpp): only to clients of the same owner.
   virtual std::uint64_t owner() const { return 0; }
   virtual void pass(std::uint64_t) {}  // pieces of this size; 0: none
-  virtual std::optional<PassedMemory> passed() { return std::nullopt; }
+  virtual std::vector<PassedMemory> passed() { return {}; }
   virtual bool lend(const PassedMemory&) { return false; }
 };
 
@@ -135,6 +135,7 @@ class Keeper : public MemoryDesk {
     std::uint64_t answered = 0;                 // asks
     std::uint64_t granted = 0;                  // the budget that the latest of them got
     std::optional<Time> asks_since, fails_until;
+    Time granted_at{INT64_MIN / 2};
     Time closed;
     Time advanced;          // when more of it had been copied out or pinned
     unsigned failures = 0;  // of moves, since one to the host succeeded; the latest:
@@ -187,7 +188,8 @@ class Keeper : public MemoryDesk {
   void set_budget(Kept& kept, std::uint64_t bytes);
   void collect(Kept& kept);
   void pass_on(const std::vector<Need>& needs);
-  static bool takes(const Need& need, std::uint64_t size, std::uint64_t owner);
+  static bool takes(const Need* need, std::uint64_t size, std::uint64_t owner);
+  std::uint64_t passed_in_all() const;
   void order(Kept& kept, Goal goal);
   void tell(const Kept& kept, const char* step, std::int64_t value);
   std::uint64_t held_in_all() const;
@@ -222,6 +224,7 @@ class Keeper : public MemoryDesk {
   bool looked_ = false;  // a client looked at the device while no other's claims changed
   struct Passage {
     PassedMemory memory;
+    const KeptClient* from = nullptr;  // it may be gone
     std::uint64_t owner = 0;
   };
   std::vector<Passage> passed_;  // that nobody has now

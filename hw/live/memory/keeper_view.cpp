@@ -23,8 +23,7 @@ Keeper::Facts Keeper::facts(const KeptClient& client) const {
 std::uint64_t Keeper::held_in_all() const {
   std::uint64_t held = 0;
   for (const auto& kept : all_) held += kept->hold();
-  for (const Passage& each : passed_) held += each.memory.size;
-  return held;
+  return held + passed_in_all();
 }
 
 std::optional<std::uint64_t> Keeper::unpromised() const {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <vector>
 
 #include "hw/live/memory/passed_memory.hpp"
 
@@ -16,8 +16,8 @@ class Lender {
   int client_end() const { return client_end_.get(); }
   void welcomed() { client_end_.reset(); }  // the client has its end
 
-  // The next piece that the client has passed on; none: no more so far.
-  std::optional<PassedMemory> passed();
+  // The pieces that the client has passed on since the last call.
+  std::vector<PassedMemory> passed();
   bool lend(const PassedMemory& memory);  // false: the client does not listen
 
  private:

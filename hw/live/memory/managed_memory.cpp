@@ -17,7 +17,6 @@ constexpr Heap::Shape kSmallShape{512, 2 << 20, 64 << 20, 64 << 20};
 // smaller pieces are better.
 constexpr Heap::Shape kLargeShape{2 << 20, 2 << 20, 64 << 20, std::uint64_t{8} << 30};
 constexpr std::uint64_t kDivided = 512 << 20;
-constexpr std::uint64_t kPassed = 64 << 20;  // pieces that large are passed on: each costs the daemon a file
 constexpr std::uint64_t kLargeKept = 64 << 20, kSmallKept = 2 << 20;
 constexpr int kAttempts = 2000;               // to create memory that the daemon has granted
 constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed, the driver frees it late
@@ -124,7 +123,7 @@ int ManagedMemory::back(Store& store, Heap::Span to_back, const Owner& owner) {
     chunk->references = 1;
     chunk->context = owner.context;
     chunk->divides = piece.size() > kDivided;
-    chunk->passable = piece.size() >= kPassed;
+    chunk->passable = piece.size() >= kLeastPassed;
     failed = driver_.map(piece.begin, piece.size(), 0, chunk->handle);
     if (failed == MemoryDriver::kSuccess)
       chunk->mappings.push_back({piece.begin, piece.size(), 0, owner.access});

@@ -6,10 +6,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 #include "hw/live/kill_points.hpp"
@@ -294,10 +296,17 @@ void Mover::restore(const Order& order) {
     }
     GANGWAY_POINT("chunk-came");
   };
-  for (Chunk& chunk : memory_.chunks()) {
-    if (chunk.on_device()) continue;
+  const auto away = [&](auto from) {
+    return std::find_if(from, memory_.chunks().end(), [](const Chunk& chunk) { return !chunk.on_device(); });
+  };
+  const auto comes_next = [&](auto at) {
+    standing.piece.store(at != memory_.chunks().end() && at->passable ? at->size : 0);
+    return at;
+  };
+  auto next = comes_next(away(memory_.chunks().begin()));
+  while (next != memory_.chunks().end()) {
+    Chunk& chunk = *next;
     while (copying_.size() >= MemoryDriver::kLanes) finish();
-    standing.piece.store(chunk.passable ? chunk.size : 0);
     bool claimed = false;
     while (failed_ == MemoryDriver::kSuccess && latest() == order && !claimed) {
       claimed = memory_.claims().claim(chunk.size);
@@ -309,7 +318,10 @@ void Mover::restore(const Order& order) {
         sleep_ns(kBetweenCopyLooks);
     }
     if (!claimed) break;
-    std::optional<Passing::Lent> lent = chunk.passable ? memory_.passing().lent(chunk.size) : std::nullopt;
+    // What comes next is lent while this one is copied. What was lent and does not suit is freed, since its
+    // room may just have been claimed.
+    next = comes_next(away(std::next(next)));
+    std::optional<Passing::Lent> lent = memory_.passing().lent(chunk.passable ? chunk.size : 0);
     // A client that was killed may still hold what the daemon has given on.
     const std::int64_t since = monotonic_ns();
     while ((failed_ = moves.come(chunk, std::exchange(lent, std::nullopt))) == MemoryDriver::kNoMemory &&

@@ -13,6 +13,9 @@
 
 namespace gangway::live {
 
+// Smaller pieces are not passed on: each costs the daemon a file.
+inline constexpr std::uint64_t kLeastPassed = 64 << 20;  // bytes
+
 // One piece, which is on the device as long as the file is open.
 struct PassedMemory {
   std::uint64_t number = 0;  // the daemon's; unlike those of earlier daemons

@@ -1,5 +1,7 @@
 #include "hw/live/memory/passing.hpp"
 
+#include <unistd.h>
+
 #include <cerrno>
 #include <utility>
 
@@ -19,14 +21,16 @@ bool Passing::pass(std::uint64_t number, std::uint64_t size, int file) {
 
 void Passing::freed(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  freed_.push_back(number);
+  freed_.push_back({number, 0});
   say_freed();
 }
 
 // Without a daemon that knows of them, they are free already.
 void Passing::say_freed() {
   while (!freed_.empty()) {
-    if (!send({What::freed, 0, freed_.back(), 0}) && errno == EAGAIN) break;
+    const auto [number, declined] = freed_.back();
+    if (!send({What::freed, 0, number, 0}) && errno == EAGAIN) break;
+    gate_.page()->memory.lent.fetch_add(declined);
     freed_.pop_back();
   }
   gate_.ring();
@@ -35,26 +39,27 @@ void Passing::say_freed() {
 std::optional<Passing::Lent> Passing::lent(std::uint64_t size) {
   const std::lock_guard lock(mutex_);
   std::optional<Lent> found;
-  std::uint64_t declined = 0;
-  for (;;) {
+  while (gate_.passing() >= 0 && !found) {
     PassNote note;
     Descriptors files;
-    if (gate_.passing() < 0 || !receive_record(gate_.passing(), &note, sizeof note, &files, 1) ||
-        note.what != What::lent)
-      break;
-    if (note.size == size) {
+    const bool received = receive_record(gate_.passing(), &note, sizeof note, &files, 1);
+    if (!received && errno != EMFILE) break;
+    if (note.what != What::lent) continue;
+    if (received && note.size == size) {
       found = Lent{note.number, std::move(files[0])};
       gate_.page()->memory.lent.fetch_add(size);
-      break;
+    } else {
+      freed_.push_back({note.number, note.size});
     }
-    freed_.push_back(note.number);
-    declined += note.size;
   }
   if (!freed_.empty()) say_freed();
-  gate_.page()->memory.lent.fetch_add(declined);
   return found;
 }
 
 void Passing::decline() { lent(0); }
+
+void Passing::forked() {
+  if (const int file = open_.load(); file >= 0) close(file);
+}
 
 }  // namespace gangway::live

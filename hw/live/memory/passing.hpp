@@ -1,9 +1,11 @@
 // The client's end of passing memory on (passed_memory.hpp).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "hw/live/gate.hpp"
@@ -30,6 +32,9 @@ class Passing {
   // before it raises the budget: so claim first, then look here, and create memory only if there is none.
   std::optional<Lent> lent(std::uint64_t size);
   void decline();  // frees all that was lent and not taken
+  // The file of a piece that the mover has open; -1: none. A child would keep the piece on the device.
+  void opened(int file) { open_.store(file); }
+  void forked();  // in the child
 
  private:
   bool send(const PassNote& note, int file = -1);
@@ -37,7 +42,9 @@ class Passing {
 
   Gate& gate_;
   std::mutex mutex_;
-  std::vector<std::uint64_t> freed_;  // of which the daemon could not be told yet
+  // Of which the daemon could not be told yet: numbers, and bytes of what was declined.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> freed_;
+  std::atomic<int> open_{-1};
 };
 
 }  // namespace gangway::live

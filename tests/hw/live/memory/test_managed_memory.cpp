@@ -119,12 +119,12 @@ class RandomProgram {
   }
   // Of what it has passed on and somebody else has used, it gets back some.
   void lend() {
-    while (const auto piece = process_.lender.passed()) {
-      REQUIRE(piece->size == process_.source->permit.memory.pass.load());
-      FakeMemory::spoil(piece->file->get());
+    for (const PassedMemory& piece : process_.lender.passed()) {
+      REQUIRE(piece.size == process_.source->permit.memory.pass.load());
+      FakeMemory::spoil(piece.file->get());
       if (below(4) == 0) continue;
-      REQUIRE(process_.lender.lend(*piece));
-      lent_ += piece->size;
+      REQUIRE(process_.lender.lend(piece));
+      lent_ += piece.size;
     }
   }
   void come() {
