@@ -146,7 +146,12 @@ def part_swap():
     size = float(os.environ.get("SWAP_GIB", "32"))
     daemon = Daemon("swap", "rr", "--param", "quantum=2 s", "--capacity", f"{size + 2} GiB", "--host-memory", f"{2 * size + 3} GiB")
     programs = [daemon.program(name, PROGRAM, "holds", str(size), "34") for name in "ab"]
+    passed = {}
+    while all(program.poll() is None for program in programs):
+        passed.update((name, (m["passed_on"] / GIB, m["saved"] / GIB)) for name, m in daemon.memory().items())
+        time.sleep(0.5)
     results = [finish(program, 150) for program in programs]
+    say("== swap: passed on " + ", ".join(f"{on:.1f} of {out:.1f} GiB ({name})" for name, (on, out) in sorted(passed.items())))
     for name, (out, err, code) in zip("ab", results):
         say(f"== swap: {name} exit {code}: {' '.join(out.splitlines()[:1] + out.splitlines()[-1:])} {err.strip()}")
     text, found = daemon.end(), swaps(f"{OUT}/swap.csv")
@@ -175,13 +180,15 @@ def part_training():
     other = daemon.program("other", PROGRAM, "holds", "3", "100000")
     daemon.until(lambda m: "other" in m and m["other"]["resident"] > 2 * GIB, 30)
     training = daemon.program("training", PYTHON, f"{HERE}/losses.py", steps)
-    restores = 0
+    restores = passed = 0
     while training.poll() is None and restores < 10**6:
-        restores = daemon.memory().get("training", {}).get("restores", restores)
+        seen = daemon.memory().get("training", {})
+        restores = seen.get("restores", restores)
+        passed = seen.get("passed_on", passed)
         time.sleep(0.3)
     out, err, code = finish(training, 5)
     end_programs(other)
-    say(f"   beside another, {restores} times away and back: exit {code}, {err.strip()[-200:]}: {'the same bits' if out == alone else 'OTHER BITS'}")
+    say(f"   beside another, {restores} times away and back, {passed / GIB:.1f} GiB passed on: exit {code}, {err.strip()[-200:]}: {'the same bits' if out == alone else 'OTHER BITS'}")
     say("   " + daemon.end())
     return same and out == alone and restores >= 100
 
