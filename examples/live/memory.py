@@ -188,7 +188,8 @@ def part_training():
         time.sleep(0.3)
     out, err, code = finish(training, 5)
     end_programs(other)
-    say(f"   beside another, {restores} times away and back, {passed / GIB:.1f} GiB passed on: exit {code}, {err.strip()[-200:]}: {'the same bits' if out == alone else 'OTHER BITS'}")
+    say(f"   beside another, {restores} times away and back, {passed / GIB:.1f} GiB passed on: exit {code}, {err.strip()[-200:]}: "
+        f"{'the same bits' if out == alone else 'OTHER BITS'}")
     say("   " + daemon.end())
     return same and out == alone and restores >= 100
 
@@ -211,7 +212,8 @@ def part_three():
     for policy in os.environ.get("THREE", "microkernel-rr rr").split():
         options = {"microkernel-rr": ["--param", "blocks=job", "--param", f"slice={slice_s:.3f} s"],
                    "rr": ["--param", f"quantum={slice_s:.3f} s"]}[policy]
-        daemon = Daemon(f"three-{policy}", policy, "--host-memory", f"{3 * size + 4} GiB", *options)
+        # Room for two, also on a GPU that would hold all three.
+        daemon = Daemon(f"three-{policy}", policy, "--capacity", f"{2 * size + 4} GiB", "--host-memory", f"{3 * size + 4} GiB", *options)
         seconds = 6 * slice_s + 20
         programs = [daemon.program(name, PROGRAM, "holds", str(size), f"{seconds:.1f}") for name in "abc"]
         began = time.monotonic()
