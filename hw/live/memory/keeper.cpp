@@ -424,7 +424,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
   }
 }
 
-// Each ask costs a client about 80 us. So one that grows gets a quarter of what it has ahead, if it is little
+// Each ask costs a client about 90 us. So one that grows gets a quarter of what it has ahead, if it is little
 // of what is free.
 void Keeper::give_ahead(Kept& kept) {
   if (!capacity()) return;

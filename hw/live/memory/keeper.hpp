@@ -38,7 +38,7 @@ class KeptClient {
   virtual void host(std::uint64_t bytes) = 0;
   virtual void refuse(std::uint64_t asked) = 0;
   virtual void not_yet(std::uint64_t asked) = 0;
-  // Memory that is passed on (passing.hpp): only to clients of the same owner.
+  // Memory that is passed on (passed_memory.hpp): only to clients of the same owner.
   virtual std::uint64_t owner() const { return 0; }
   virtual void pass(std::uint64_t) {}  // pieces of this size; 0: none
   virtual std::vector<PassedMemory> passed() { return {}; }
