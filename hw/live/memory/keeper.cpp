@@ -19,8 +19,6 @@ constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
 constexpr std::uint32_t kNoMemory = 2;  // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
 
-std::uint64_t less(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : 0; }
-
 }  // namespace
 
 // --- Who is there
@@ -143,66 +141,6 @@ void Keeper::order(Kept& kept, Goal goal) {
        static_cast<std::int64_t>(goal == Goal::away ? kept.on_device() : kept.seen.away));
   if (goal == Goal::away) set_budget(kept, kept.seen.fixed);
   kept.passes_most = goal == Goal::away ? std::min(kept.on_device(), capacity().value_or(UINT64_MAX)) : 0;
-}
-
-// --- Memory that is passed on
-
-// After the client's claims were read, since it says what it passes on before it gives up the claim.
-void Keeper::collect(Kept& kept) {
-  for (PassedMemory& memory : kept.client->passed()) {
-    if (memory.size != kept.passes || memory.size > kept.passes_most) continue;
-    kept.passes_most -= memory.size;
-    passed_.push_back({std::move(memory), kept.client, kept.client->owner()});
-  }
-}
-
-std::uint64_t Keeper::passed_in_all() const {
-  std::uint64_t all = 0;
-  for (const Passage& each : passed_) all += each.memory.size;
-  return all;
-}
-
-bool Keeper::takes(const Need* need, std::uint64_t size, std::uint64_t owner) {
-  return need != nullptr && size >= kLeastPassed && need->kept->goal == Goal::here && !need->kept->here() &&
-         need->kept->seen.piece == size && need->kept->client->owner() == owner &&
-         less(need->target, need->kept->hold()) >= size;
-}
-
-// To the first whose need is not met, as room is given. What that one does not take is freed. What its client
-// has not given up the claim to yet waits for that.
-void Keeper::pass_on(const std::vector<Need>& needs) {
-  const auto first = [&]() -> const Need* {
-    for (const Need& need : needs)
-      if (less(need.target, need.kept->hold()) != 0) return &need;
-    return nullptr;
-  };
-  const auto leaves = [&](const KeptClient* client) {
-    return std::any_of(all_.begin(), all_.end(),
-                       [&](const auto& kept) { return kept->client == client && kept->leaves(); });
-  };
-  const auto most = capacity();
-  std::uint64_t held = held_in_all();
-  for (const Passage& each : std::exchange(passed_, {})) {
-    const std::uint64_t size = each.memory.size;
-    const Need* const taker = first();
-    const bool wanted = takes(taker, size, each.owner), claimed = most && held > *most;
-    if (wanted && claimed && leaves(each.from)) {
-      passed_.push_back(each);
-    } else if (wanted && !claimed && taker->kept->client->lend(each.memory)) {
-      const std::uint64_t before = taker->kept->hold();
-      taker->kept->lent += size;
-      set_budget(*taker->kept, before + size);
-    } else {
-      held -= size;
-    }
-  }
-  const Need* const taker = first();
-  for (const auto& kept : all_) {
-    const std::uint64_t piece = taker != nullptr ? taker->kept->seen.piece : 0;
-    const std::uint64_t size = kept->leaves() && takes(taker, piece, kept->client->owner()) ? piece : 0;
-    if (size != 0) kept->passes = size;
-    kept->client->pass(size);
-  }
 }
 
 void Keeper::tell(const Kept& kept, const char* step, std::int64_t value) {

@@ -159,16 +159,14 @@ class Keeper : public MemoryDesk {
     std::optional<Time> away_since() const { return goal == Goal::here && seen.away != 0 ? ordered : left; }
     std::uint64_t on_device() const { return seen.movable - std::min(seen.movable, seen.away); }
     // What it was lent and has not answered yet, it has not claimed yet either.
-    std::uint64_t without_spare() const { return seen.claimed + lent - std::min(lent, seen.lent); }
+    std::uint64_t without_spare() const { return seen.claimed + less(lent, seen.lent); }
     std::uint64_t hold() const { return std::max(budget, without_spare()); }
     // Whether what it may take and has not can be recalled. It may be about to take what it has asked for.
     bool spares() const {
       return (goal == Goal::away || seen.away == 0) && seen.asked <= answered && budget > seen.claimed;
     }
     // What it was given beyond that.
-    std::uint64_t ahead() const {
-      return spares() ? budget - std::min(budget, std::max(without_spare(), granted)) : 0;
-    }
+    std::uint64_t ahead() const { return spares() ? less(budget, std::max(without_spare(), granted)) : 0; }
     // Bytes that others gain if it leaves.
     std::uint64_t gives_up() const {
       if (goal == Goal::away || seen.away == 0) return on_device();
@@ -181,6 +179,9 @@ class Keeper : public MemoryDesk {
     bool whole = false;        // all or nothing
   };
 
+  static std::uint64_t less(std::uint64_t from, std::uint64_t bytes) {
+    return from > bytes ? from - bytes : 0;
+  }
   Kept* find(const KeptClient& client);
   const Kept* find(const KeptClient& client) const;
   void look(Time now);

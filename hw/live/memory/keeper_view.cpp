@@ -31,7 +31,7 @@ std::optional<std::uint64_t> Keeper::unpromised() const {
   if (!most) return std::nullopt;
   std::uint64_t held = held_in_all();
   for (const auto& kept : all_) held -= kept->ahead();
-  return *most > held ? *most - held : 0;
+  return less(*most, held);
 }
 
 std::uint64_t Keeper::away_in_all() const {
@@ -83,7 +83,7 @@ Bytes Keeper::room(DeviceId) const {
     held_here += kept->here()               ? kept->seen.claimed
                  : kept->goal == Goal::here ? std::max(kept->hold(), kept->seen.footprint())
                                             : kept->hold();
-  return {static_cast<std::int64_t>(*most > held_here ? *most - held_here : 0)};
+  return {static_cast<std::int64_t>(less(*most, held_here))};
 }
 
 Bytes Keeper::held(ClientId client, DeviceId) const {
