@@ -70,7 +70,7 @@ class _Digests:
         return digest
 
     def _parts(self, value: Any) -> Iterator[str | bytes]:
-        # Of a collection, a copy is read: a run on another thread may change it meanwhile.
+        # A run on another thread, or a finalizer, may change a collection, but not while copy() makes the copy that is read.
         yield type(value).__name__
         if isinstance(value, type):
             yield from self._class(value)
@@ -79,9 +79,9 @@ class _Digests:
         elif isinstance(value, types.CodeType):
             yield from self._code(value)
         elif type(value) in (tuple, list):
-            yield from map(self.of, tuple(value))
+            yield from map(self.of, value[:])
         elif type(value) in (set, frozenset):
-            yield from sorted(map(self.of, tuple(value)))
+            yield from sorted(map(self.of, value.copy()))
         elif type(value) in (dict, types.MappingProxyType):
             yield from self._items(value)
         elif isinstance(value, (staticmethod, classmethod)):
@@ -112,7 +112,7 @@ class _Digests:
         yield from map(self.of, cls.__bases__)
         if type(cls) is not type:
             yield self.of(type(cls))
-        for name, value in sorted(vars(cls).items()):
+        for name, value in sorted(vars(cls).copy().items()):
             if name not in _UNREAD and not isinstance(value, types.MemberDescriptorType):  # __slots__ has those
                 yield name
                 yield self.of(value)
@@ -158,7 +158,7 @@ class _Digests:
         yield from map(self.of, code.co_consts)
 
     def _items(self, mapping: Mapping[Any, Any]) -> Iterator[bytes]:
-        for key, value in tuple(mapping.items()):
+        for key, value in mapping.copy().items():
             yield self.of(key)
             yield self.of(value)
 
@@ -169,7 +169,7 @@ class _Digests:
             return _hash('module', name)
         self._modules.add((name, names))
         parts: list[str | bytes] = ['module', name]
-        for known, value in sorted(vars(module).items()):
+        for known, value in sorted(vars(module).copy().items()):
             if known in names if names is not None else not known.startswith('__'):
                 parts += [known, self.of(value, names)]
         self._modules.remove((name, names))

@@ -1,5 +1,6 @@
 """Policies in Python, against those in C++ and against what policies may not do."""
 
+import gc
 import signal
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pandas
 
 import gangway
+from gangway.policy_version import version_of
 
 
 class PythonSjf(gangway.OwnershipPolicy):
@@ -287,6 +289,7 @@ class Wrong(unittest.TestCase):
 
 DEFINED_MEANWHILE = """import threading, time
 import gangway
+from gangway.policy_version import version_of
 
 def define(number):
     class Again(gangway.OwnershipPolicy):
@@ -316,6 +319,7 @@ print(min(counts) >= 20)
 
 FORKED = """import os, sys, threading
 import gangway
+from gangway.policy_version import version_of
 
 inside, over = threading.Event(), threading.Event()
 
@@ -380,12 +384,33 @@ class Threads(unittest.TestCase):
         for others in jobs[1:]:
             pandas.testing.assert_frame_equal(others, jobs[0])
 
+    def test_a_dictionary_that_changes_whenever_garbage_is_collected(self):
+        class Changes:
+            def __init__(self):
+                self.itself = self
+
+            def __del__(self):
+                if gc.get_threshold()[0] == 10:
+                    shared[len(shared)] = 0
+                    Changes()
+
+        shared = {n: n for n in range(1000)}
+        policy = type('Shares', (gangway.OwnershipPolicy,), {'shared': shared})
+        threshold = gc.get_threshold()
+        gc.set_threshold(10)
+        try:
+            Changes()
+            version_of(policy)  # to list the items takes memory for each
+        finally:
+            gc.set_threshold(*threshold)
+
     def test_a_child_of_a_process_that_plays(self):
         self.assertEqual(self.process(FORKED), ['9', 'True', '0'])
 
 
 HANGS = """import os, signal, sys, time
 import gangway
+from gangway.policy_version import version_of
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have switched off
 
