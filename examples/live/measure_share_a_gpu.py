@@ -4,6 +4,7 @@ measure_share_a_gpu.py OUT [PART ...]     all parts if none is named; GANGWAY: t
 SCALE: of all footprints, 1 for five times Table I's, as in experiments/live/share-a-gpu-programs.yaml; HORIZON: of each run, as in the files if not
 given. Worth keeping of OUT are report.txt and its archives; what is in work is in OUT.work."""
 
+import concurrent.futures
 import os
 import re
 import subprocess
@@ -21,8 +22,9 @@ LONG = {"long-matTrans": ("mattrans", 26.53, ["--rounds", "200"]), "long-StringS
         "long-dxtc": ("dxtc", 11.13, ["--rounds", "48"]), "long-Gaussian": ("gaussian", 4.31, ["--rounds", "2"]),
         "first": ("mattrans", 24, ["--rounds", "200"]), "second": ("mattrans", 24, ["--rounds", "200"])}
 FIGURES = ["fig5", "fig6", "fig7", "slices", "fig9", "fig10"]
-PARTS = ["machine", "compile", "alone", "same", "record", "figure:fig7", "figure:slices", "figure:fig6", "figure:fig5", "figure:fig9", "figure:fig10",
-         "simulate"]
+TOOLS = ["memcheck", "racecheck", "initcheck", "synccheck"]
+PARTS = ["machine", "compile", "alone", "sanitize", "same", "record", "figure:fig7", "figure:slices", "figure:fig6", "figure:fig5", "figure:fig9",
+         "figure:fig10", "simulate"]
 
 
 def of(client):
@@ -49,6 +51,32 @@ def part_alone():
         out, err, code = finish(start(command(client, "--jobs", "4")), 90)
         found = re.search(r"([\d.]+) \(median\)", err)
         say(f"{client}: exit {code}, {found[1] if found else err[-200:].strip()} ms; Table I {seconds * 1000:g} ms; {out.strip()}")
+
+
+def part_sanitize():
+    """compute-sanitizer on each program, natively and as a client whose memory moves: no error, and the same output."""
+    daemon = Daemon("rr", f"{WORK}/sanitize.csv", "--memory", "managed", "--param", "quantum=20 ms")
+
+    def check(client):
+        """A line for each run."""
+        small = [f"{PROGRAMS}/{of(client)[0]}", "--gib", "0.001", "--jobs", "1"]
+        plain, err, code = finish(start(small), 60)
+        found = [f"{client}: exit {code}: {err[-200:].strip()}"] if code != 0 else []
+        for tool in TOOLS:
+            checked = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9", *small]
+            for where, words in ("natively", checked), ("as a client", daemon.program(checked)):
+                out, err, code = finish(start(words), 60)
+                ours = [line for line in out.splitlines() if line.startswith("=====")]
+                printed = "".join(line + "\n" for line in out.splitlines() if line not in ours)
+                summary = "; ".join(line.strip("= ") for line in ours if "SUMMARY" in line)
+                found.append(f"{client}: {tool} {where}: exit {code}, {summary or ours[:3]}" +
+                             ("" if printed == plain else f", OTHER OUTPUT: {printed[-300:]} {err[-300:]}"))
+        return found
+
+    with concurrent.futures.ThreadPoolExecutor(len(TABLE1)) as pool:
+        for found in pool.map(check, TABLE1):
+            say("\n".join(found))
+    say(daemon.end().rstrip())
 
 
 def part_same():

@@ -194,18 +194,30 @@ def part_training():
     return same and out == alone and restores >= 100
 
 
-def rate(out, begin, end):
-    """Jobs in a second, of the lines with times of the program's own clock."""
-    rows = [json.loads(line) for line in out.splitlines() if line.startswith('{"t"')]
-    rows = [row for row in rows if begin <= row["t"] <= end]
-    return (rows[-1]["jobs"] - rows[0]["jobs"]) / (rows[-1]["t"] - rows[0]["t"]) if len(rows) > 1 else float("nan")
+def jobs_between(out, begin, end):
+    """Jobs between two times of the machine's clock. Between two lines of the program they are taken as evenly spread."""
+    rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
+    last = rows.pop()
+    points = [(last["began"], 0)] + [(last["began"] + row["t"], row["jobs"]) for row in rows] + [(last["began"] + last["seconds"], last["jobs"])]
+    done = 0.0
+    for (t, jobs), (t_next, jobs_next) in zip(points, points[1:]):
+        within = min(end, t_next) - max(begin, t)
+        done += (jobs_next - jobs) * within / (t_next - t) if within > 0 else 0
+    return done
+
+
+def period(out):
+    """When the program began to work and when it ended, by the machine's clock."""
+    last = json.loads(out.splitlines()[-1])
+    return last["began"], last["began"] + last["seconds"]
 
 
 def part_three():
     """Three clients that do not fit together, with slices ten times what equation 1 asks for."""
     size = float(os.environ.get("THREE_GIB", "30"))
     alone_out, _, _ = native(PROGRAM, "holds", str(size), "6")
-    alone = rate(alone_out, 0, 100)
+    began, ended = period(alone_out)
+    alone = jobs_between(alone_out, began, ended) / (ended - began)
     slice_s = 10 * 2 * size * GIB / (both_ways() or 45) / 1e9
     say(f"== three of {size} GiB; alone {alone:.2f} jobs/s; slices of {slice_s:.2f} s")
     good = True
@@ -223,15 +235,21 @@ def part_three():
         text = daemon.end()
         for name, (out, err, code) in zip("abc", results):
             say(f"   {policy}: {name} exit {code}: {' '.join(out.splitlines()[:1] + out.splitlines()[-1:])} {err.strip()}")
-        # From when the last one had loaded until the first one ended.
-        jobs = sum(json.loads(out.splitlines()[-1])["jobs"] for out, _, code in results if code == 0)
-        worked = max((json.loads(out.splitlines()[-1])["seconds"] for out, _, code in results if code == 0), default=1)
-        say(f"   {policy}: {jobs} jobs in {worked:.1f} s: {jobs / worked / alone:.4f} of one alone (all loaded after {loaded:.1f} s)")
+        if any(code != 0 for _, _, code in results):
+            good = False
+            continue
+        # From when the last one had loaded until the first one ended; then without the first time that each leaves, when host memory is taken.
         rows = moves(f"{OUT}/three-{policy}.csv")
+        periods = [period(out) for out, _, _ in results]
+        begin, end = max(p[0] for p in periods), min(p[1] for p in periods)
+        for since, what in ((begin, "all"), (begin + 3 * slice_s, "without the first three slices")):
+            jobs = [jobs_between(out, since, end) for out, _, _ in results]
+            total = sum(jobs) / (end - since)
+            say(f"   {policy}, {what}: {' + '.join(f'{n:.1f}' for n in jobs)} jobs in {end - since:.1f} s: {total / alone:.4f} of one alone "
+                f"(all loaded after {loaded:.1f} s)")
         for at, step, name, value, size_, _ in rows[:30]:
             say(f"     {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms")
         say("   " + text)
-        good = good and all(code == 0 for _, _, code in results)
     return good
 
 
