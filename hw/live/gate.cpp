@@ -228,7 +228,8 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   // No other thread can ask about a thread's own stream.
   if (pass.stream != nullptr && submitted) {
     const bool shared = pass.stream->stream.load(std::memory_order_relaxed) == kShared;
-    if (shared || (pass.limited && !submission.waits) || submission.stream->per_thread()) [[unlikely]]
+    if (shared || (pass.limit != 0 && !submission.waits && marks_.due(*pass.stream, pass.limit)) ||
+        submission.stream->per_thread()) [[unlikely]]
       mark(pass, *submission.stream, page, shared);
   }
   if (pass.thread != nullptr)

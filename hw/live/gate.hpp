@@ -48,8 +48,8 @@ struct Pass {
   ThreadSlot* thread = nullptr;
   StreamSlot* stream = nullptr;
   bool engaged = false;
-  bool limited = false;  // gets an event behind it
-  bool refused = false;  // no channel is left: submit nothing, do not call leave()
+  std::uint32_t limit = 0;  // in flight; 0: none
+  bool refused = false;     // no channel is left: submit nothing, do not call leave()
 };
 
 class Gate {

@@ -36,15 +36,16 @@ unsigned bucket(std::int64_t ns) {
 // without because nothing has ended for long, or since another passed without.
 bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
   ClientPage& page = *page_.load();
-  pass.limited = true;
+  pass.limit = allowed;
   std::uint64_t last = UINT64_MAX;
   std::int64_t since = 0;
   for (std::uint32_t turn = 0;; ++turn) {
     if (take_place(page, allowed, pass.stream)) return true;
     mark_outside(pass.thread, page);
-    marks_.look();
-    if ((turn & 63) == 63) {  // what has no mark has to be asked for
+    const bool marked = marks_.look();
+    if (!marked || (turn & 7) == 7)  // what has no mark has to be asked for
       if (page.outstanding() >= allowed) look();
+    if ((turn & 63) == 63) {
       const std::int64_t time = monotonic_ns();
       const std::uint64_t over = page.over();
       if (over != last) since = time;

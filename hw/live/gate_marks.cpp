@@ -22,6 +22,7 @@ bool GateMarks::put(const StreamName& name, StreamSlot& slot, std::uint64_t begu
   m.context = context_of(name, slot);
   m.slot = &slot;
   m.begun = begun;
+  if (begun != 0) slot.marked.store(begun);
   ++used_;
   return true;
 }
@@ -37,9 +38,10 @@ void GateMarks::put_one(const StreamName& name, StreamSlot& slot) {
   if (!put(name, slot, 0)) slot.known.fetch_add(1);
 }
 
-void GateMarks::look() {
+bool GateMarks::look() {
   const std::lock_guard lock(mutex_);
   look_locked();
+  return used_ != 0;
 }
 
 void GateMarks::look_locked() {

@@ -2,6 +2,7 @@
 // be asked. A reached event shows the stream's progress.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -24,9 +25,15 @@ class GateMarks {
   // Puts an event behind the stream's work. `begun`: submissions that are over once it is reached.
   // False: there is no such event.
   bool put(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
+  // Whether it is time for an event, with so many submissions in flight at most: behind half of them, since
+  // it costs the thread and the device about 2 us. When they are seen to be over, the device still has the
+  // other half. Behind each during captures, when streams may not be asked.
+  bool due(const StreamSlot& slot, std::uint32_t most) const {
+    return captures_.load() != 0 || slot.begun.load() - slot.marked.load() >= std::max(most / 2, 1U);
+  }
   // Likewise in a slot of several streams: once the event is reached, one more submission is over.
   void put_one(const StreamName& name, StreamSlot& slot);
-  void look();  // updates the client page
+  bool look();  // updates the client page; true: some are not reached
   // Call these before and after a call that may destroy the context: to use one of its events during the
   // call, or once it is gone, would crash the process.
   void context_ends(std::uint64_t context);

@@ -121,6 +121,7 @@ struct alignas(64) StreamSlot {
   std::atomic<std::uint64_t> context;  // of the first submission
   std::atomic<std::uint64_t> begun;
   std::atomic<std::uint64_t> known;
+  std::atomic<std::uint64_t> marked;  // of those begun, by the latest event; only for the client
 
   std::uint64_t outstanding() const {
     const std::uint64_t over = known.load(std::memory_order_acquire),

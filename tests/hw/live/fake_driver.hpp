@@ -51,10 +51,12 @@ class FakeDriver : public Driver {
   }
   bool record(const StreamName& stream, Event& event) override {
     const std::lock_guard lock(mutex_);
+    ++marks;
     if (event == nullptr) event = &events_.emplace_back();
     *static_cast<Recorded*>(event) = {stream.handle, submitted_[stream.handle]};
     return true;
   }
+  std::atomic<int> marks{0};  // events recorded
   void destroy(Event) override {}
   bool reached(Event event, bool) override {
     const std::lock_guard lock(mutex_);

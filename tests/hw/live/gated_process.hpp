@@ -34,13 +34,18 @@ struct Process {
 };
 
 template <typename Condition>
-bool soon(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+bool soon_within(std::chrono::milliseconds limit, Condition condition) {
+  const auto end = std::chrono::steady_clock::now() + limit;
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();
   }
   return true;
+}
+
+template <typename Condition>
+bool soon(Condition condition) {
+  return soon_within(std::chrono::seconds(30), condition);
 }
 
 }  // namespace gangway::live::testing

@@ -1,4 +1,7 @@
 // Events behind submissions: none is forgotten when there are many, and none outlives its context.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <thread>
@@ -7,7 +10,7 @@
 #include "hw/live/gate.hpp"
 #include "hw/live/gate_marks.hpp"
 #include "tests/catch.hpp"
-#include "tests/hw/live/fake_driver.hpp"
+#include "tests/hw/live/gated_process.hpp"
 
 namespace gangway::live {
 namespace {
@@ -63,6 +66,65 @@ struct MarkedStage {
     return gate.page()->outstanding();
   }
 };
+
+TEST_CASE("Of submissions in flight, half have an event behind them that tells when they are over") {
+  const auto [limit, events] =
+      GENERATE(table<std::uint32_t, int>({{1, 12}, {2, 12}, {3, 12}, {4, 6}, {8, 3}, {24, 1}, {64, 0}}));
+  MarkedStage stage;
+  stage.source.permit.allowed = limit;
+  for (int n = 0; n < 12; ++n) {
+    stage.submit({1000, 0});
+    stage.driver.finish({1000, 0});
+  }
+  CHECK(stage.driver.marks == events);
+  CHECK(stage.gate.look());
+}
+
+TEST_CASE("Who waits for room learns of submissions without an event, too", "[threads]") {
+  MarkedStage stage;
+  stage.gate.set_patience(INT64_MAX);
+  stage.source.permit.allowed = 8;
+  for (const std::uint64_t stream : {1000, 1000, 1000, 2000, 2000, 3000, 3000, 3000})
+    stage.submit({stream, 0});
+  REQUIRE(stage.driver.marks == 0);
+  std::atomic<bool> in{false};
+  std::thread waits([&] {
+    stage.submit({4000, 0});
+    in = true;
+  });
+  CHECK_FALSE(testing::soon_within(std::chrono::milliseconds(20), [&] { return in.load(); }));
+  stage.driver.finish({2000, 0});
+  CHECK(testing::soon([&] { return in.load(); }));
+  waits.join();
+  // With an event that is far from over, as well.
+  stage.submit({4000, 0});
+  for (int n = 0; n < 3; ++n) stage.driver.finish({1000, 0});
+  for (int n = 0; n < 3; ++n) stage.submit({4000, 0});
+  REQUIRE(stage.driver.marks == 1);
+  in = false;
+  std::thread waits_again([&] {
+    stage.submit({5000, 0});
+    in = true;
+  });
+  stage.driver.finish({3000, 0});
+  CHECK(testing::soon([&] { return in.load(); }));
+  waits_again.join();
+  CHECK(stage.source.client.forced.load() == 0);
+}
+
+TEST_CASE("During a capture every submission in flight has an event, since streams may not be asked") {
+  MarkedStage stage;
+  stage.source.permit.allowed = 8;
+  {
+    Gate::CaptureBegin capture(stage.gate, {5000, 0});
+    capture.began();
+  }
+  for (int n = 0; n < 3; ++n) stage.submit({1000, 0});
+  CHECK(stage.driver.marks == 3);
+  stage.gate.capture_ended({5000, 0});
+  stage.submit({1000, 0});
+  CHECK(stage.driver.marks == 3);
+}
 
 TEST_CASE("Any number of submissions to a thread's own stream are over once it is idle") {
   MarkedStage it;
