@@ -131,6 +131,7 @@ ChannelCosts read_access(const Field& field) {
   if (auto cost = m.maybe("switch")) costs.context_switch = cost->duration();
   if (auto cost = m.maybe("interception")) costs.interception = cost->duration();
   if (auto cost = m.maybe("departure")) costs.departure = cost->duration();
+  if (auto cost = m.maybe("limited")) costs.limited = cost->duration();
   if (auto poll = m.maybe("poll")) costs.poll = poll->duration();
   if (auto channels = m.maybe("channels")) costs.channels = channels->integer(1, 1'000'000);
   m.finish();

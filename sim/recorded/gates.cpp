@@ -13,9 +13,17 @@ bool RecordedWorld::may_submit(const RecordedClient& client, const HostThread& t
            (!client.granted.asks || *client.granted.asks == thread.job);
   const ClientId id = client.run.id();
   const Grant* grant = grants_->of(id);
-  const std::int64_t most = setup_.granting.in_flight;
   return grant != nullptr && client.granted.serves == thread.job && client.granted.gate &&
-         (most == 0 || streams_.outstanding(id) < most);
+         (!is_limited(client) || streams_.outstanding(id) < setup_.granting.in_flight);
+}
+
+bool RecordedWorld::is_limited(const RecordedClient& client) const {
+  if (setup_.granting.in_flight == 0 || !under_grants() || slices_) return false;
+  const std::uint32_t gpu = gpus_[client.run.id().index];
+  return std::any_of(clients_.begin(), clients_.end(), [&](const RecordedClient& other) {
+    return other.run.client().priority > client.run.client().priority && other.begun && has_jobs(other) &&
+           gpus_[other.run.id().index] == gpu;
+  });
 }
 
 bool RecordedWorld::waits_at_gate(const RecordedClient& client, JobId job) {

@@ -27,6 +27,9 @@ class OpenGate:
     def come(self, host, job, passes):
         passes()
 
+    def limited(self):
+        return False
+
     def job_over(self, job):
         pass
 
@@ -71,10 +74,15 @@ class Gate(OpenGate):
         self._ask()
 
     def _lets(self, job):
-        limit = self.scheduler.in_flight
         if job is None:
             return True
-        return self.state == OPEN and job is self.asked.job and (limit is None or self.client.works < limit)
+        return self.state == OPEN and job is self.asked.job and (not self.limited() or self.client.works < self.scheduler.in_flight)
+
+    def limited(self):
+        """Whether a client of higher priority is on the same GPU."""
+        return self.scheduler.in_flight is not None and any(
+            other.priority > self.client.priority and other.jobs and other.has_jobs() and other.gpu is self.client.gpu
+            for other in self.world.clients)
 
     def _first(self, may):
         """Of those that wait, who has waited longest, then the first timeline."""

@@ -89,6 +89,8 @@ class Host:
         targets = client.submit(step, job)
         targets = [target for target in targets if not target.over]
         own = self.time(step.own)
+        if step.works and job is not None and client.gate.limited():
+            own += world.limited
         if not targets:
             ended(begin + own)
             return

@@ -338,6 +338,68 @@ TEST_CASE("a host that waited at the gate is slow for a while", "[recorded][gran
   CHECK(s.jobs == Jobs{"0-136", "0-354"});
 }
 
+TEST_CASE("who may be displaced by a client of its GPU has few submissions there, and pays for it",
+          "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 20);
+  m.kernel(a, 6, 30, 20);
+  m.awaited_kernel(a, 100, 20);
+  m.job(0, JobKind::nvtx, 0, 132);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.granting.idle = Duration{1'000};
+  s.granting.in_flight = 2;
+  s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
+  s.device.access.limited = Duration{3};
+  s.client("A", m.r);
+  s.client("B", one_kernel(50)).priority = 1;
+  Repeat repeat;
+  repeat.releases = {Duration{0}, Duration{5'000}};
+  SECTION("each of its first two calls is 3 longer, and so is what the third waits for") {
+    s.paced(1, repeat);
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-142");
+  }
+  SECTION("one at a time") {
+    s.granting.in_flight = 1;
+    s.paced(1, repeat);
+    s.play("fcfs");
+    // The second waits from 13 until the first kernel is over, at 34. Its call ends at 42, the third begins
+    // at 131.
+    CHECK(s.jobs[0] == "0-163");
+  }
+  SECTION("not if nobody is more urgent") {
+    s.clients[1].priority = 0;
+    s.paced(1, repeat);
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-136");
+  }
+  SECTION("not if who is more urgent is on another GPU") {
+    s.device.gpus = 2;
+    s.paced(1, repeat);
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-136");
+  }
+  SECTION("not before the more urgent client has begun") {
+    repeat.releases = {Duration{5'000}};
+    s.paced(1, repeat);
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-136");
+  }
+  SECTION("not once its jobs are over") {
+    s.clients[0].arrive = Duration{1'000};
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "1000-1136");
+  }
+  SECTION("not without a limit") {
+    s.granting.in_flight = 0;
+    s.paced(1, repeat);
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-136");
+  }
+}
+
 TEST_CASE("a kernel from between two jobs starts a grant", "[recorded][grants]") {
   MadeRecording m;
   const auto a = m.stream(), b = m.stream();
