@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -21,6 +22,7 @@ namespace {
 
 constexpr std::size_t kMostRows = 60;
 constexpr std::size_t kMostClients = 10;
+constexpr double kOffAlone = 0.02;
 constexpr std::size_t kMostRankings = 20;
 constexpr std::size_t kMostLacking = 10;
 
@@ -157,6 +159,21 @@ void print_all_clients(const Comparison& comparison) {
     fmt::print("{} more left out, as unfinished or killed jobs make them lower bounds\n", bounds);
 }
 
+// A prediction that is off for a client alone is off for it beside others.
+void print_times_alone(const Comparison& comparison) {
+  std::map<std::string, std::vector<double>> errors;  // by client
+  for (const ClientComparison& client : comparison.clients)
+    if (const auto error = client.metric("standalone_ns").relative_error())
+      errors[client.client].push_back(*error);
+  std::vector<std::string> off;
+  for (auto& [client, of] : errors) {
+    if (const double error = nearest_rank(of, 0.5); std::abs(error) > kOffAlone)
+      off.push_back(fmt::format("{} {}", client, percent(error)));
+  }
+  if (!off.empty())
+    fmt::print("times alone that are off themselves, in % (medians): {}\n", fmt::join(off, ", "));
+}
+
 std::string ranked(const std::vector<std::string>& policies, const std::vector<std::string>& starved,
                    const std::vector<std::string>& failed) {
   std::string text = fmt::format("{}", fmt::join(policies, " "));
@@ -224,6 +241,7 @@ void print(const Comparison& comparison) {
   print_lacking(comparison, stdout, "");
   print_clients(comparison);
   print_all_clients(comparison);
+  print_times_alone(comparison);
   print_rankings(comparison);
   print_left_out(comparison, "the prediction", "the measurement");
   for (const ComparedFolder* folder : {&comparison.prediction, &comparison.measurement})

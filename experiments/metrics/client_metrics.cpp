@@ -106,7 +106,7 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
         .meaning = "Evictions per job: mean over its finished jobs, then over replications.", .heading = "evictions"},
        averaged(&Of::evictions)},
       {{.name = "standalone_ns", .label = "time alone", .unit = MetricUnit::ns,
-        .meaning = "Time of a job alone: mean over its jobs."},
+        .meaning = "Time of a job alone: mean over its jobs.", .heading = "alone", .compared = true},
        [](const ClientSample& s) { return mean_of(known_of(s, &Of::standalone_ns)); }},
       {{.name = "jobs", .label = "jobs", .unit = MetricUnit::count, .meaning = "Jobs finished in all runs."},
        total(&Of::jobs)},

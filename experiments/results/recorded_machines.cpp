@@ -31,6 +31,32 @@ bool has_jitter(const Jitter& jitter) {
   return jitter.kernel_time > 0 || jitter.block_time > 0 || jitter.gap > 0;
 }
 
+// The GPU is idle for more than a quarter of its jobs.
+bool takes_its_host(const Recorded& recorded) { return 4 * recorded.busy.ns < 3 * recorded.job.ns; }
+
+// The mean time between releases of jobs; 0: they follow each other, or have a list of times.
+Duration between_releases(const Repeat& repeat) {
+  if (repeat.period) return *repeat.period;
+  if (repeat.arrivals && repeat.arrivals->process)
+    return Duration{std::llround(1e9 / repeat.arrivals->rate.per_second)};
+  return {};
+}
+
+// Its program had hardly a pause when it was recorded, and has one after most jobs here.
+bool has_pauses_only_here(const Client& client) {
+  const Recorded& recorded = *client.recorded;
+  const auto& jobs = recorded.program->jobs;
+  if (recorded.to - recorded.from < 2) return false;
+  Duration lengths;
+  Time end;
+  for (recording::Index j = recorded.from; j < recorded.to; ++j) {
+    lengths += jobs[j].length;
+    end = std::max(end, jobs[j].begin + jobs[j].length);
+  }
+  return 5 * (end - jobs[recorded.from].begin).ns < 6 * lengths.ns &&
+         between_releases(client.repeat).ns > 2 * recorded.job.ns;
+}
+
 std::string of_unrecorded(const Client& client) {
   const Recorded& recorded = *client.recorded;
   const std::string time = to_text(Duration{(recorded.unrecorded->time.ns + 500) / 1000 * 1000});
@@ -65,6 +91,9 @@ void RecordedMachines::see(const Point& point) {
         if (const auto& alone = client.recorded->unrecorded;
             alone && (alone->of_recording || client.recorded->host_scale != 1))
           unrecorded_.insert(of_unrecorded(client));
+        else if (!alone && client.recorded->host_scale == 1 && takes_its_host(*client.recorded))
+          slowed_.insert(client.name);
+        if (has_pauses_only_here(client)) without_pauses_.insert(client.name);
         see_program(client);
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
@@ -177,6 +206,16 @@ std::vector<std::string> RecordedMachines::notes() const {
     notes.push_back(fmt::format("{}: no kernel of any client is sliced; `forms` of recordings say which are",
                                 fmt::join(unsliced_, ", ")));
   notes.insert(notes.end(), unrecorded_.begin(), unrecorded_.end());
+  if (!slowed_.empty())
+    notes.push_back(fmt::format(
+        "{}: recorded without --overhead, and recording slows hosts: unrecorded, jobs may take less "
+        "than is taken here",
+        fmt::join(slowed_, ", ")));
+  if (!without_pauses_.empty())
+    notes.push_back(fmt::format(
+        "{}: recorded with one job right after the other, but released with pauses here, and a job "
+        "after a pause takes longer: record jobs at such a rate",
+        fmt::join(without_pauses_, ", ")));
   notes.insert(notes.end(), not_as_recorded_.begin(), not_as_recorded_.end());
   notes.insert(notes.end(), without_memory_.begin(), without_memory_.end());
   notes.insert(notes.end(), without_effect_.begin(), without_effect_.end());

@@ -35,7 +35,7 @@ class RecordedMachines {
   // slow each other down, here they do not.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
   // One line each, for people: other devices, clients recorded beside other work on their GPU, best cases,
-  // clients whose jobs take less when nobody records them, programs that are not played as they were
+  // clients whose jobs take less when nobody records them, or may, programs that are not played as they were
   // recorded, clients whose memory counts as none, and what of the experiment has no effect on recorded
   // programs.
   std::vector<std::string> notes() const;
@@ -46,7 +46,7 @@ class RecordedMachines {
   void see_memory(const Point& point, const Contender& policy);
 
   std::set<RecordedMachine> seen_;
-  std::set<std::string> best_cases_, taken_beside_;
+  std::set<std::string> best_cases_, taken_beside_, slowed_, without_pauses_;
   std::set<std::string> unrecorded_, not_as_recorded_;                        // lines
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> programs_;  // files and jobs
   std::set<std::string> without_memory_;                                      // lines

@@ -296,7 +296,11 @@ int record(const RecordSettings& settings) {
 
   report_problems(r);
   report_jobs(r, settings);
-  to_stderr("{}", to_text(r, rec::summarise(r)));
+  const rec::Summary summary = rec::summarise(r);
+  to_stderr("{}", to_text(r, summary));
+  if (!settings.overhead && rec::host_is_bottleneck(summary))
+    say("recording slows the host: with --overhead the program runs once more, unrecorded, and predictions "
+        "account for that");
   say(settings.out + " is written");
   if (r.jobs.empty() && settings.jobs.kind == rec::JobKind::nvtx)
     throw RunError(fmt::format("no NVTX range has the name {}: seen were {}", quote(settings.jobs.range),

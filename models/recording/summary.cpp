@@ -225,13 +225,10 @@ std::string about(Bytes b) {
   return fmt::format("{} B", b.count);
 }
 
-// A GPU that is busy most of the time cannot be helped by anybody else.
 std::string bottleneck(const Summary& s, const Summary::OfGpu& g) {
-  constexpr double most = 0.75;
   if (s.jobs == 0) return "no jobs";
-  if (g.share(g.busy) >= most) return "the GPU is the bottleneck";
-  const Duration neither = g.under_way - g.busy - g.waits_for_host;
-  return g.waits_for_host >= neither ? "the host is the bottleneck" : "latencies are the bottleneck";
+  if (g.busy_most()) return "the GPU is the bottleneck";
+  return g.held_up_by_host() ? "the host is the bottleneck" : "latencies are the bottleneck";
 }
 
 std::string shortened(const std::string& name) {
@@ -283,6 +280,11 @@ std::string plain_name(const std::string& mangled) {
     if (name[i] == '(' && --depth == 0) return i > 0 && status == 0 ? name.substr(0, i) : name;
   }
   return name;
+}
+
+bool host_is_bottleneck(const Summary& summary) {
+  return summary.jobs > 0 && std::any_of(summary.gpus.begin(), summary.gpus.end(),
+                                         [](const Summary::OfGpu& gpu) { return gpu.held_up_by_host(); });
 }
 
 std::string to_text(const Recording& r, const Summary& s) {

@@ -34,6 +34,12 @@ struct Summary {
     double share(Duration part) const {
       return under_way.ns > 0 ? static_cast<double>(part.ns) / static_cast<double>(under_way.ns) : 0;
     }
+    // So busy that nothing else holds it up much.
+    bool busy_most() const { return share(busy) >= 0.75; }
+    bool held_up_by_host() const {
+      return !busy_most() && waits_for_host > Duration{} &&
+             waits_for_host >= under_way - busy - waits_for_host;
+    }
   };
   std::vector<OfGpu> gpus;  // GPUs used
 
@@ -55,6 +61,9 @@ struct Summary {
 };
 
 Summary summarise(const Recording& recording);
+
+// Of a GPU at least. Then jobs take longer because they are recorded.
+bool host_is_bottleneck(const Summary& summary);
 
 // What the program held at once in a GPU's own memory. 0 B: nothing is known of its memory.
 Bytes most_memory(const Recording& recording, Index gpu);

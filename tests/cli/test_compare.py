@@ -10,7 +10,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from program import BUSY, GANGWAY, SMALL, ProgramTest, table
+from program import BUSY, GANGWAY, SMALL, TINY, ProgramTest, table
 
 
 def errors_in(done):
@@ -135,6 +135,17 @@ class Compare(ProgramTest):
     def mean_responses(self, folder):
         return {(row["point"], row["policy"], row["client"]): float(row["response_ns_mean"]) for row in table(self.folder / folder / "clients.csv")
                 if row["response_ns_mean"]}
+
+    def test_times_alone_that_are_off(self):
+        more = "".join(f"    - {{name: {name}, kernels: [{{name: k, block_tasks: 8, time: 10 us}}]}}\n" for name in "BC")
+        self.run_into("tiny", TINY.replace("device:", more + "device:"))
+        self.assertNotIn("times alone", self.gangway("compare", "tiny", "tiny", "--fail-above", "ntt_p50=9").stdout)
+        others = more.replace("10 us", "10.1 us", 1).replace("10 us", "12.5 us", 1)
+        self.run_into("other", TINY.replace("10 us", "8 us").replace("device:", others + "device:"))
+        shown = self.gangway("compare", "tiny", "other", "--fail-above", "ntt_p50=9").stdout
+        self.assertIn("\ntimes alone that are off themselves, in % (medians): A +25.0, C -20.0\n", shown)
+        (a, *_) = json.loads(self.gangway("compare", "tiny", "other", "--json", "--fail-above", "ntt_p50=9").stdout)["clients"]
+        self.assertIn("standalone_ns", json.dumps(a))
 
     def test_errors_of_all_mean_responses(self):
         for horizon, starved in (("1 s", False), ("20 ms", True)):

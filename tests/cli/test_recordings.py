@@ -73,6 +73,22 @@ class Recordings(ProgramTest):
             self.assertEqual(self.times(out=f"out{scale}"), [length] * 3)
             self.assertEqual(self.times(out=f"out{scale}", column="standalone_ns"), [length] * 3)
 
+    def test_what_a_recording_cannot_tell_is_noted(self):
+        program(self.folder / "idle.rec", kernels=(10_000,) * 2)  # busy for 20 of 32 us
+        pauses = "recorded with one job right after the other, but released with pauses here, and a job after a pause takes longer"
+        slowed = "recorded without --overhead, and recording slows hosts: unrecorded, jobs may take less than is taken here"
+        slow = ", repeat: {jobs: 3, period: 5 ms}"
+        for number, (client, notes) in enumerate([
+                ("recording: a.rec", ()), ("recording: a.rec" + slow, (pauses,)), ("recording: a.rec, repeat: {jobs: 3, period: 4 ms}", ()),
+                ("recording: a.rec, repeat: {jobs: 3, arrivals: {process: poisson, rate: 200/s}}", (pauses,)),
+                ("recording: a.rec, repeat: {jobs: 3, arrivals: {process: poisson, rate: 300/s}}", ()),
+                ("recording: {file: a.rec, jobs: {from: 0, to: 0}}" + slow, ()),
+                ("recording: idle.rec", (slowed,)), ("recording: idle.rec" + slow, (slowed,)),  # recorded with pauses of 100 us
+                ("recording: {file: idle.rec, alone: 30 us}", ()), ("recording: {file: idle.rec, scale: {host: 0.9}}", ())]):
+            with self.subTest(client=client):
+                said = self.play(f"    - {{name: A, {client}}}\n", out=f"out{number}").stderr
+                self.assertEqual({note for note in (pauses, slowed) if f"note: A: {note}" in said}, set(notes), said)
+
     def test_a_job_of_no_length_counts_as_a_nanosecond(self):
         program(self.folder / "short.rec", kernels=(2,))
         self.play("    - {name: A, recording: {file: short.rec, scale: {kernels: 0.001, host: 0.001}}}\n")

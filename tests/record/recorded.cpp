@@ -130,6 +130,16 @@ void jobs(int count) {
   }
 }
 
+// The host takes its time for each launch.
+void slow_launches(int count) {
+  for (int k = 0; k < count; ++k) {
+    at += 30'000;
+    call(kRuntime, 1, 2'000);
+    kernel(at + 1'000);
+  }
+  synchronise();
+}
+
 void launches_within_calls() {
   for (std::uint64_t k = 0; k < 4; ++k) {
     launch_within(k % 2 == 0);
@@ -212,6 +222,7 @@ int main(int argc, char** argv) {
   if (what == "nothing") return 0;
   if (what == "graphs") return graphs(5), 0;
   if (what == "threads") return threads(20), 0;
+  if (what == "slow-host") return slow_launches(10), 0;
   if (what == "within") return launches_within_calls(), 0;
   jobs(5);
   if (what == "jobs-for-real") jobs_for_real(5);

@@ -174,6 +174,14 @@ class Record(WithFolder):
         self.assertEqual(len(r.jobs), 5)
         self.assertEqual(result.stdout, "output of the program\n" * 2)
 
+    def test_a_host_that_holds_the_gpu_up_would_be_faster_unrecorded(self):
+        hint = "gangway: recording slows the host: with --overhead the program runs once more, unrecorded"
+        for what, bottleneck in (("slow-host", "the host is"), ("jobs", "latencies are")):
+            said = self.record(what, "--force").stderr
+            self.assertIn(bottleneck + " the bottleneck", said)
+            self.assertEqual(hint in said, what == "slow-host", said)
+        self.assertNotIn(hint, self.record("slow-host", "--force", "--overhead").stderr)
+
     @unittest.skipUnless(STANDIN, "there is no stand-in driver")
     def test_overhead(self):
         result = self.record("jobs-for-real", "--overhead", "--skip", "3", environment={"LD_LIBRARY_PATH": STANDIN})
