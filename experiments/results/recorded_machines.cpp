@@ -207,10 +207,10 @@ std::vector<std::string> RecordedMachines::notes() const {
                                 fmt::join(unsliced_, ", ")));
   notes.insert(notes.end(), unrecorded_.begin(), unrecorded_.end());
   if (!slowed_.empty())
-    notes.push_back(fmt::format(
-        "{}: recorded without --overhead, and recording slows hosts: unrecorded, jobs may take less "
-        "than is taken here",
-        fmt::join(slowed_, ", ")));
+    notes.push_back(
+        fmt::format("{}: recording slowed the host, so jobs may take less than is taken here: record "
+                    "--overhead measures how much, recording.alone says it",
+                    fmt::join(slowed_, ", ")));
   if (!without_pauses_.empty())
     notes.push_back(fmt::format(
         "{}: recorded with one job right after the other, but released with pauses here, and a job "

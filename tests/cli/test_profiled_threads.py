@@ -16,6 +16,7 @@ mechanism: ideal
 policies: [passthrough]
 """
 MS, US = 1_000_000, 1_000
+SLOWED = "note: A: recording slowed the host, so jobs may take less than is taken here: record --overhead measures how much, recording.alone says it"
 
 
 class Threads(ProgramTest):
@@ -67,7 +68,7 @@ class Threads(ProgramTest):
         self.imported(profile, "nvtx:step")
         self.assertIn("unplayed  140 ms of GPU work between the first job and the last belong to no job", self.listed())
         notes, _, _ = self.play()
-        self.assertEqual(notes, ["note: A: 64 % of its time on the GPU belong to no job and are not played"])
+        self.assertEqual(notes, [SLOWED, "note: A: 64 % of its time on the GPU belong to no job and are not played"])
 
     def test_a_thread_that_helps_once_stays_one_of_its_own(self):
         profile = Nsys("2025")
@@ -93,7 +94,7 @@ class Threads(ProgramTest):
                 self.job(profile, at + MS, 5 * MS, tid=TID)
         self.imported(profile, "nvtx:request")
         notes, jobs, summary = self.play()
-        self.assertEqual((notes, len(jobs)), ([], 20))
+        self.assertEqual((notes, len(jobs)), ([SLOWED], 20))
         self.assertAlmostEqual(float(summary["antt"]), 1, delta=0.001)
         self.assertAlmostEqual(float(summary["makespan_ns"]) / (199 * MS), 1, delta=0.01)  # each thread begins its first one at once
 

@@ -76,7 +76,7 @@ class Recordings(ProgramTest):
     def test_what_a_recording_cannot_tell_is_noted(self):
         program(self.folder / "idle.rec", kernels=(10_000,) * 2)  # busy for 20 of 32 us
         pauses = "recorded with one job right after the other, but released with pauses here, and a job after a pause takes longer"
-        slowed = "recorded without --overhead, and recording slows hosts: unrecorded, jobs may take less than is taken here"
+        slowed = "recording slowed the host, so jobs may take less than is taken here: record --overhead measures how much, recording.alone says it"
         slow = ", repeat: {jobs: 3, period: 5 ms}"
         for number, (client, notes) in enumerate([
                 ("recording: a.rec", ()), ("recording: a.rec" + slow, (pauses,)), ("recording: a.rec, repeat: {jobs: 3, period: 4 ms}", ()),
