@@ -36,7 +36,8 @@ class Daemon:
         self.folder = tempfile.mkdtemp(prefix="gangway-")
         self.socket, self.log = self.folder + "/socket", f"{OUT}/{name}.csv"
         self.out = open(f"{OUT}/{name}.out", "w+")
-        self.process = subprocess.Popen([GANGWAY, "serve", "--policy", policy, "--memory", "managed", "--socket", self.socket, "--log", self.log, *options],
+        memory = [] if "--memory" in options else ["--memory", "managed"]
+        self.process = subprocess.Popen([GANGWAY, "serve", "--policy", policy, *memory, "--socket", self.socket, "--log", self.log, *options],
                                         stdout=self.out, stderr=subprocess.STDOUT)
         for _ in range(500):
             if os.path.exists(self.socket) or self.process.poll() is not None:
@@ -253,45 +254,56 @@ def part_three():
     return good
 
 
-def part_services():
-    """Three PyTorch services by turns: a request whose state is away, against starting the service anew."""
-    size = os.environ.get("SERVICE_GIB", "30")
+def ask(name, service):
+    """Milliseconds until a service answers, and the answer."""
     began = time.monotonic()
-    cold = subprocess.Popen([PYTHON, f"{HERE}/large_service.py", size], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, env=CALM, cwd=HERE)
-    ready = cold.stdout.readline().strip()
-    natively = time.monotonic() - began
-    cold.stdin.write("\n" * 3)
-    cold.stdin.flush()
-    warm = [cold.stdout.readline().strip() for _ in range(3)]
-    end_programs(cold)
-    say(f"== services of {size} GiB: started anew, the first answer after {natively:.2f} s ({ready}); warm {warm}")
-    daemon = Daemon("services", "fcfs", "--host-memory", f"{3 * float(size) + 4} GiB")
-    services, good = [], True
+    service.stdin.write("\n")
+    service.stdin.flush()
+    reply = service.stdout.readline().split()
+    if len(reply) != 2:
+        say(f"   {name}: no answer: {service.stderr.read()[-300:] if service.poll() is not None else ''}")
+        return None, None
+    return (time.monotonic() - began) * 1e3, reply[1]
+
+
+def services_by_turns(mechanism, size, turns):
+    """Three services on a GPU with room for two of them, asked in turn. True: each gave one answer only."""
+    daemon = Daemon(f"services-{mechanism}", "fcfs", "--memory", mechanism, "--capacity", f"{2 * float(size):g} GiB",
+                    "--host-memory", f"{3 * float(size) + 4:g} GiB")
+    services, answers, waits, good = {}, {}, [], True
     for name in "abc":
         began = time.monotonic()
-        services.append(daemon.program(name, PYTHON, f"{HERE}/large_service.py", size, stdin=subprocess.PIPE))
-        say(f"   {name}: {services[-1].stdout.readline().strip()}; {time.monotonic() - began:.2f} s")
-    answers = {}
-    for turn in range(3):
-        for name, service in zip("abc", services):
-            began = time.monotonic()
-            service.stdin.write("\n")
-            service.stdin.flush()
-            reply = service.stdout.readline().split()
-            if len(reply) != 2:
-                say(f"   {name}: no answer: {service.stderr.read()[-300:] if service.poll() is not None else ''}")
-                good = False
-                continue
-            good = good and answers.setdefault(name, reply[1]) == reply[1]
-            say(f"   turn {turn}: {name} answers after {reply[0]} ms")
+        services[name] = daemon.program(name, PYTHON, f"{HERE}/large_service.py", size, stdin=subprocess.PIPE)
+        say(f"   {mechanism}: {name}: {services[name].stdout.readline().strip()}; {time.monotonic() - began:.2f} s")
+    for turn in range(turns):
+        for name, service in services.items():
+            ms, answer = ask(name, service)
+            good = good and ms is not None and answers.setdefault(name, answer) == answer
+            if ms is not None:
+                waits.append(ms)
+                say(f"   {mechanism}: turn {turn}: {name} answers after {ms:.0f} ms")
+    say(f"   {mechanism}: median {sorted(waits)[len(waits) // 2]:.0f} ms, at most {max(waits):.0f}" if waits else f"   {mechanism}: no answers")
     say("   " + json.dumps(daemon.memory()))
-    end_programs(*services)
-    rows = moves(f"{OUT}/services.csv")
-    for at, step, name, value, size_, _ in rows[-24:]:
+    end_programs(*services.values())
+    for at, step, name, value, size_, _ in moves(f"{OUT}/services-{mechanism}.csv")[-16:]:
         say(f"     {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms")
     say("   " + daemon.end())
     return good
+
+
+def part_services():
+    """Three PyTorch services by turns: a request whose state is away, against starting the service anew, and against the driver's checkpoints."""
+    size = os.environ.get("SERVICE_GIB", "30")
+    began = time.monotonic()
+    anew = subprocess.Popen([PYTHON, f"{HERE}/large_service.py", size], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, env=CALM, cwd=HERE)
+    ready = anew.stdout.readline().strip()
+    natively = time.monotonic() - began
+    warm = [ask("anew", anew)[0] for _ in range(3)]
+    end_programs(anew)
+    say(f"== services of {size} GiB: started anew, the first answer after {natively:.2f} s ({ready}); "
+        f"warm {', '.join(f'{ms:.1f}' for ms in warm)} ms")
+    return all([services_by_turns(mechanism, size, turns) for mechanism, turns in (("managed", 3), ("checkpoint", 1))])
 
 
 def part_allocations():
