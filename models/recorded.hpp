@@ -1,6 +1,7 @@
 // What a client plays if it is made of a recording.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -49,6 +50,11 @@ struct Recorded {
   std::vector<LeavingKernel> leaving = {};
   std::vector<Duration> scaled = {};  // per job of the program, if scales are not 1
 
+  // Some kernels can leave early.
+  bool has_forms() const {
+    return std::any_of(leaving.begin(), leaving.end(),
+                       [](const LeavingKernel& kernel) { return kernel.form != nullptr; });
+  }
   // How long a job takes with nothing else on the machine.
   Duration alone(recording::Index played) const {
     return scaled.empty() ? program->jobs[played].length : scaled[played];

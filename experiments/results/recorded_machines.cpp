@@ -169,8 +169,7 @@ void RecordedMachines::see_settings(const Point& point, const Contender& policy)
   if (needs.has(Capability::access) && policy.granting.forms.value_or(TakeForms::none) != TakeForms::none)
     without_effect_.insert("forms have no effect in simulation under policies that control access");
   const bool leaves = std::any_of(workload.clients.begin(), workload.clients.end(), [](const Client& client) {
-    return client.recorded && std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(),
-                                          [](const LeavingKernel& kernel) { return kernel.form != nullptr; });
+    return client.recorded && client.recorded->has_forms();
   });
   const bool wanted = policy.granting.forms.value_or(TakeForms::none) != TakeForms::none;
   if (policy.granting.overlap && (leaves || wanted))

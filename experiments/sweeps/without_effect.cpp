@@ -147,21 +147,32 @@ constexpr std::array kOfQueues{"time_slice",         "priorities",  "channels",
                                "channel_assignment", "queue_order", "resident_kernels",
                                "placement",          "sm_order",    "rules"};
 
-// Recorded programs have streams of their own, and leave the GPU as their recordings say.
-void note_sweep_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
+// Recorded programs have streams of their own, and leave the GPU as their recordings say. Only whom another
+// could displace is limited in flight.
+void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
   const auto& clients = point.workload->sample().clients;
-  const auto leaves = [](const Client& client) {
-    return std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(),
-                       [](const LeavingKernel& kernel) { return kernel.form != nullptr; });
-  };
+  const bool leave = std::any_of(clients.begin(), clients.end(),
+                                 [](const Client& client) { return client.recorded->has_forms(); });
+  const bool ranked = std::any_of(clients.begin(), clients.end(), [&](const Client& client) {
+    return client.priority != clients.front().priority;
+  });
+  bool limited = false;
+  for (const Contender& policy : point.policies) {
+    if (policy.granting.in_flight == 0) continue;
+    notes.given("key grant.in_flight", "", "no client has a higher priority than another", ranked);
+    limited = limited || ranked;
+  }
   const bool access = std::any_of(point.policies.begin(), point.policies.end(), [](const Contender& policy) {
     return needs_of(policy).has(Capability::access);
   });
   each_swept(sweep, notes, [&](const auto&, const auto& note) {
     constexpr const char* kPrograms = "all clients are recorded programs";
     note("mechanism", kPrograms, false);
-    note("device.polls", kPrograms, std::any_of(clients.begin(), clients.end(), leaves));
-    note("device.access", "no policy here controls access", access);
+    note("device.polls", kPrograms, leave);
+    note("device.access.departure", "no kernel here leaves early", leave);
+    note("device.access.limited", "no policy here limits what is in flight", limited);
+    for (const char* key : {"turns", "switch", "interception", "poll", "channels"})
+      note(std::string("device.access.") + key, "no policy here controls access", access);
     for (const char* key : kOfQueues)
       note(std::string("device.") + key, kPrograms,
            std::string_view(key) == "time_slice" || (std::string_view(key) == "channels" && access));
@@ -211,7 +222,7 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
     const Workload& workload = point.workload->sample();
     // RecordedMachines tells the rest of these.
     if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded))
-      return note_sweep_of_recorded(experiment.points.sweep(), point, notes);
+      return note_of_recorded(experiment.points.sweep(), point, notes);
     const Queues queues(point);
     note_grants(point, notes);
     note_sweep(experiment.points.sweep(), point, queues, notes);

@@ -113,8 +113,8 @@ class RecordedPolicies(ProgramTest):
         self.assertEqual(notes(2, mover, memory="27 GiB"), [])
 
     def test_swept_keys_without_effect_are_said(self):
-        def notes(number, sweep, policy="piv"):
-            said = self.gangway("run", self.experiment([policy], grant="job", sweep=sweep), "--out", f"swept{number}").stderr
+        def notes(number, sweep, policy="piv", **changes):
+            said = self.gangway("run", self.experiment([policy], **{"grant": "job", "sweep": sweep, **changes}), "--out", f"swept{number}").stderr
             return [line for line in said.splitlines() if "effect" in line]
 
         for number, sweep in enumerate(({"mechanism": ["ideal", "proxy"]}, {"device.placement": ["most-room-first", "lowest-index-first"]}, {"device.channels": [2, 8]})):
@@ -124,6 +124,24 @@ class RecordedPolicies(ProgramTest):
                          ["note: sweep of device.access.poll has no effect, as no policy here controls access"])
         self.assertEqual(notes(8, {"device.access.poll": ["1 us", "9 us"]}, "timeslice"), [])
         self.assertEqual(notes(9, {"device.time_slice.length": ["1 ms", "2 ms"]}), [])
+
+        def workload(*clients):
+            more = {"repeat": {"jobs": 3}, "recording": str(self.folder / "program.rec")}
+            return {"kind": "workload", "version": 1, "name": "w", "clients": [{**more, **client} for client in clients]}
+
+        forms = {"file": str(self.folder / "program.rec"), "forms": {"default": "prologue", "worth": "0 ns", "block_time": "0 ns"}}
+        for key, why, changes in (
+                ("limited", "no policy here limits what is in flight",
+                 {"grant": {"of": "job", "in_flight": 2}, "workload": workload({"name": "A"}, {"name": "B", "priority": 1})}),
+                ("departure", "no kernel here leaves early", {"workload": workload({"name": "A", "recording": forms})})):
+            sweep = {f"device.access.{key}": ["1 us", "9 us"]}
+            self.assertEqual(notes(key, sweep), [f"note: sweep of device.access.{key} has no effect, as {why}"])
+            self.assertEqual(notes(f"{key}-acts", sweep, **changes), [])
+
+    def test_a_limit_in_flight_that_holds_for_nobody_is_said(self):
+        grant = {"of": "job", "in_flight": 2}
+        self.assertIn("note: key grant.in_flight has no effect, as no client has a higher priority than another\n",
+                      self.gangway("run", self.experiment(["piv"], grant=grant), "--out", "alike").stderr)
 
     def test_a_long_kernel_is_sliced_where_its_recording_says_so(self):
         recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "slice", "worth": "0 ns", "block_time": "0 ns"}}
