@@ -132,6 +132,7 @@ ChannelCosts read_access(const Field& field) {
   if (auto cost = m.maybe("interception")) costs.interception = cost->duration();
   if (auto cost = m.maybe("departure")) costs.departure = cost->duration();
   if (auto cost = m.maybe("limited")) costs.limited = cost->duration();
+  if (auto cost = m.maybe("event")) costs.event = cost->duration();
   if (auto poll = m.maybe("poll")) costs.poll = poll->duration();
   if (auto channels = m.maybe("channels")) costs.channels = channels->integer(1, 1'000'000);
   m.finish();

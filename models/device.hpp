@@ -97,7 +97,8 @@ struct ChannelCosts {
   Duration interception;    // of a submission that traps
   // Of a recorded program's kernel that leaves: the time of the order and the report, beyond its blocks.
   Duration departure;
-  Duration limited;  // likewise: of a submission while the number in flight is limited
+  // Likewise, while the number in flight is limited: of a submission, and of an event behind some of them.
+  Duration limited, event;
   Duration poll;  // the longest time until the scheduler sees that a request has completed
   std::optional<std::int64_t> channels;  // open at once; none: any number
 };

@@ -41,6 +41,7 @@ struct Recorded {
   bool own_pace = true;                 // the program decides when jobs begin; else they are released
   double kernel_scale = 1;              // factor on recorded kernel times
   double host_scale = 1;                // factor on host times between waits
+  bool host_scale_given = false;        // by the experiment
   std::optional<TimeAlone> unrecorded;  // what host_scale follows from, if it is given
   // Means over the played jobs, with nothing else on the machine: time of a job, time of it on the GPU, and
   // time between job ends (see below).

@@ -65,6 +65,7 @@ bool read_scale(const Field& field, Recorded& recorded) {
     if (recorded.unrecorded)
       host->fail("a factor beside `alone`", "one of them, as the factor follows from `alone`");
     recorded.host_scale = host->number(0.001, 1000);
+    recorded.host_scale_given = true;
   }
   m.finish();
   return host.has_value();

@@ -302,7 +302,7 @@ def part_services():
     warm = [ask("anew", anew)[0] for _ in range(3)]
     end_programs(anew)
     say(f"== services of {size} GiB: started anew, the first answer after {natively:.2f} s ({ready}); "
-        f"warm {', '.join(f'{ms:.1f}' for ms in warm)} ms")
+        f"warm {', '.join(f'{ms:.1f}' for ms in warm if ms is not None)} ms")
     return all([services_by_turns(mechanism, size, turns) for mechanism, turns in (("managed", 3), ("checkpoint", 1))])
 
 

@@ -31,12 +31,27 @@ bool has_jitter(const Jitter& jitter) {
   return jitter.kernel_time > 0 || jitter.block_time > 0 || jitter.gap > 0;
 }
 
-// The GPU is idle for more than a quarter of its jobs.
-bool takes_its_host(const Recorded& recorded) { return 4 * recorded.busy.ns < 3 * recorded.job.ns; }
+// Jobs take the host at least half of the time, and the GPU less than three quarters.
+bool takes_its_host(const Recorded& recorded) {
+  const recording::PlayedProgram& program = *recorded.program;
+  Duration lengths, host;
+  for (recording::Index j = recorded.from; j < recorded.to; ++j) {
+    lengths += program.jobs[j].length;
+    const recording::Index first = program.jobs[j].first_segment;
+    const recording::Segment& home = program.segments[first];
+    host += home.head + home.tail;
+    for (recording::Index s = home.begin; s < home.end; ++s)
+      host += (s == home.begin ? Duration{} : program.steps[s].gap) +
+              (program.steps[s].waits ? Duration{} : program.steps[s].own);
+  }
+  return 2 * host.ns >= lengths.ns && 4 * recorded.busy.ns < 3 * recorded.job.ns;
+}
 
-// The mean time between releases of jobs; 0: they follow each other, or have a list of times.
-Duration between_releases(const Repeat& repeat) {
+// The mean time between releases of jobs, at least; 0: nothing is known, or they follow each other.
+Duration between_releases(const Client& client) {
+  const Repeat& repeat = client.repeat;
   if (repeat.period) return *repeat.period;
+  if (repeat.think) return client.recorded->job + *repeat.think;
   if (repeat.arrivals && repeat.arrivals->process)
     return Duration{std::llround(1e9 / repeat.arrivals->rate.per_second)};
   return {};
@@ -47,14 +62,16 @@ bool has_pauses_only_here(const Client& client) {
   const Recorded& recorded = *client.recorded;
   const auto& jobs = recorded.program->jobs;
   if (recorded.to - recorded.from < 2) return false;
-  Duration lengths;
-  Time end;
+  Duration covered;
+  Time end = jobs[recorded.from].begin;
   for (recording::Index j = recorded.from; j < recorded.to; ++j) {
-    lengths += jobs[j].length;
-    end = std::max(end, jobs[j].begin + jobs[j].length);
+    const Time its = jobs[j].begin + jobs[j].length;
+    if (its <= end) continue;
+    covered += its - std::max(end, jobs[j].begin);
+    end = its;
   }
-  return 5 * (end - jobs[recorded.from].begin).ns < 6 * lengths.ns &&
-         between_releases(client.repeat).ns > 2 * recorded.job.ns;
+  return 5 * (end - jobs[recorded.from].begin).ns < 6 * covered.ns &&
+         between_releases(client).ns > 2 * recorded.job.ns;
 }
 
 std::string of_unrecorded(const Client& client) {
@@ -91,7 +108,7 @@ void RecordedMachines::see(const Point& point) {
         if (const auto& alone = client.recorded->unrecorded;
             alone && (alone->of_recording || client.recorded->host_scale != 1))
           unrecorded_.insert(of_unrecorded(client));
-        else if (!alone && client.recorded->host_scale == 1 && takes_its_host(*client.recorded))
+        else if (!alone && !client.recorded->host_scale_given && takes_its_host(*client.recorded))
           slowed_.insert(client.name);
         if (has_pauses_only_here(client)) without_pauses_.insert(client.name);
         see_program(client);

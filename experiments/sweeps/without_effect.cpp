@@ -165,14 +165,22 @@ void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
   const bool access = std::any_of(point.policies.begin(), point.policies.end(), [](const Contender& policy) {
     return needs_of(policy).has(Capability::access);
   });
-  each_swept(sweep, notes, [&](const auto&, const auto& note) {
-    constexpr const char* kPrograms = "all clients are recorded programs";
+  each_swept(sweep, notes, [&](const auto& is, const auto& note) {
+    constexpr const char *kPrograms = "all clients are recorded programs",
+                         *kAccess = "no policy here controls access";
     note("mechanism", kPrograms, false);
     note("device.polls", kPrograms, leave);
-    note("device.access.departure", "no kernel here leaves early", leave);
-    note("device.access.limited", "no policy here limits what is in flight", limited);
+    bool whole = is("device.access");  // and not one of its keys
+    const auto note_access = [&](const char* key, const char* why, bool acts) {
+      note(std::string("device.access.") + key, why, acts);
+      whole = whole && !is(std::string("device.access.") + key);
+    };
+    note_access("departure", "no kernel here leaves early", leave);
+    for (const char* key : {"limited", "event"})
+      note_access(key, "no policy here limits what is in flight", limited);
     for (const char* key : {"turns", "switch", "interception", "poll", "channels"})
-      note(std::string("device.access.") + key, "no policy here controls access", access);
+      note_access(key, kAccess, access);
+    if (whole) note("device.access", kAccess, access || leave || limited);
     for (const char* key : kOfQueues)
       note(std::string("device.") + key, kPrograms,
            std::string_view(key) == "time_slice" || (std::string_view(key) == "channels" && access));

@@ -228,7 +228,7 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   // No other thread can ask about a thread's own stream.
   if (pass.stream != nullptr && submitted) {
     const bool shared = pass.stream->stream.load(std::memory_order_relaxed) == kShared;
-    if (shared || (pass.limit != 0 && !submission.waits && marks_.due(*pass.stream, pass.limit)) ||
+    if (shared || (pass.limit != 0 && !submission.waits && marks_.due(page, *pass.stream, pass.limit)) ||
         submission.stream->per_thread()) [[unlikely]]
       mark(pass, *submission.stream, page, shared);
   }
@@ -240,14 +240,6 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
   GANGWAY_POINT("before-outside");
   mark_outside(pass.thread, page);
   GANGWAY_POINT("outside");
-}
-
-void Gate::mark(const Pass& pass, const StreamName& stream, const ClientPage& page, bool shared) {
-  if (shared) return marks_.put_one(stream, *pass.stream);
-  std::optional<std::uint64_t> begun;
-  while (!begun) begun = returned(*pass.stream, page);
-  // This one is inside, and submitted. Nobody else submits to a thread's own stream.
-  marks_.put(stream, *pass.stream, stream.per_thread() ? pass.stream->begun.load() : *begun + 1);
 }
 
 void Gate::open_first() {
@@ -367,7 +359,7 @@ void Gate::found_unknown() {
 Gate::CaptureBegin::CaptureBegin(Gate& gate, const StreamName& stream)
     : lock_(gate.streams_mutex_), gate_(gate), stream_(stream) {
   if (stream.context == 0) stream_.context = gate.driver_.context(stream);
-  gate.captures_.fetch_add(1);
+  if (gate.captures_.fetch_add(1) == 0) gate.mark_rest();
 }
 
 void Gate::CaptureBegin::began() {
@@ -409,8 +401,9 @@ Gate::StreamEnd::StreamEnd(Gate& gate, const StreamName& stream)
   // What is still on the stream goes on without it; a mark will say when it is over.
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
     StreamSlot& slot = page->stream[s];
-    if (slot.stream.load() == stream_ && slot.outstanding() != 0)
-      gate.marks_.put(stream, slot, slot.begun.load());
+    if (slot.stream.load() != stream_ || slot.outstanding() == 0) continue;
+    const std::uint64_t begun = slot.begun.load();
+    if (!gate.marks_.put(stream, slot, begun)) slot.over(begun);  // else it would be outstanding for ever
   }
 }
 

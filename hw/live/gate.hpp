@@ -142,8 +142,9 @@ class Gate {
     bool gone_ = false;
   };
 
-  // How long (ns) a submission waits for room in flight without progress. Then it passes, and so do further
-  // ones until there is progress: others may wait for them.
+  // How long (ns) a submission waits for room in flight without progress, for each submission of a group that
+  // is seen to be over at once. Then it passes, and so do further ones until there is progress: others may
+  // wait for them.
   void set_patience(std::int64_t ns) { patience_ = ns; }
   void found_unknown();  // the program requested a driver function that should pass the gate but does not
   // The daemon is gone: from now on the gate is open, or closed until another daemon comes. Affects
@@ -217,6 +218,7 @@ class Gate {
   template <typename Which>
   void captures_end(const Which& which);
   std::optional<std::uint64_t> returned(const StreamSlot& slot, const ClientPage& page) const;
+  void mark_rest();
   [[gnu::cold]] void mark(const Pass& pass, const StreamName& stream, const ClientPage& page, bool shared);
   [[gnu::cold]] void take_back(StreamSlot& slot);  // a submission that has failed
 

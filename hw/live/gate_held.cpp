@@ -32,44 +32,6 @@ unsigned bucket(std::int64_t ns) {
 
 }  // namespace
 
-// The thread is marked inside, but waits for room outside. True: it is inside and counted, with room, or
-// without because nothing has ended for long, or since another passed without.
-bool Gate::room(const PermitPage& permit, std::uint32_t allowed, Pass& pass) {
-  ClientPage& page = *page_.load();
-  pass.limit = allowed;
-  std::uint64_t last = UINT64_MAX;
-  std::int64_t since = 0;
-  for (std::uint32_t turn = 0;; ++turn) {
-    if (take_place(page, allowed, pass.stream)) return true;
-    mark_outside(pass.thread, page);
-    const bool marked = marks_.look();
-    if (!marked || (turn & 7) == 7)  // what has no mark has to be asked for
-      if (page.outstanding() >= allowed) look();
-    if ((turn & 63) == 63) {
-      const std::int64_t time = monotonic_ns();
-      const std::uint64_t over = page.over();
-      if (over != last) since = time;
-      last = over;
-      if (time - since > patience_ || over == over_when_forced_.load()) {
-        allowed = kUnlimited;
-        page.forced.fetch_add(1);
-        over_when_forced_.store(over);
-      }
-    }
-    mark_inside(pass.thread, page);
-    const std::uint32_t still = permit.allowed.load();
-    if (still == 0 || (allowed != kUnlimited && still != allowed) || permit_.load() != &permit) return false;
-  }
-}
-
-bool Gate::take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot) {
-  const std::lock_guard lock(places_mutex_);
-  if (slot == nullptr) return true;
-  if (page.outstanding() >= allowed) return false;
-  slot->begun.fetch_add(1);
-  return true;
-}
-
 void Gate::obey(const PermitPage& permit) {
   {
     const std::lock_guard lock(memory_mutex_);

@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "hw/live/monotonic.hpp"
+
 namespace gangway::live {
 
 bool GateMarks::put(const StreamName& name, StreamSlot& slot, std::uint64_t begun) {
@@ -38,20 +40,22 @@ void GateMarks::put_one(const StreamName& name, StreamSlot& slot) {
   if (!put(name, slot, 0)) slot.known.fetch_add(1);
 }
 
-bool GateMarks::look() {
+void GateMarks::look() {
   const std::lock_guard lock(mutex_);
   look_locked();
-  return used_ != 0;
 }
 
 void GateMarks::look_locked() {
   const bool captures = captures_.load() != 0;
   const StreamSlot* busy = nullptr;  // behind a mark that is not reached, none of its stream is
   std::size_t kept = 0;
+  std::uint64_t ended = 0;
   for (std::size_t m = 0; m < used_; ++m) {
     Mark& mark = marks_[m];
     if (mark.slot != busy && !ends(mark) && driver_.reached(mark.event, captures)) {
+      const std::uint64_t known = mark.slot->known.load();
       over(mark);
+      ended += mark.slot->known.load() - known;
       continue;
     }
     busy = mark.begun != 0 ? mark.slot : nullptr;
@@ -59,6 +63,9 @@ void GateMarks::look_locked() {
     ++kept;
   }
   used_ = kept;
+  if (ended == 0) return;
+  const std::int64_t now = monotonic_ns(), before = std::exchange(progress_, now);
+  quick_ = now - before < static_cast<std::int64_t>(ended) * kQuick;
 }
 
 void GateMarks::over(const Mark& mark) {
@@ -116,6 +123,8 @@ void GateMarks::forked() {
   new (&mutex_) std::mutex;
   marks_ = {};
   used_ = 0;
+  progress_ = 0;
+  quick_ = false;
   ending_ = {};
 }
 

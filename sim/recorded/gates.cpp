@@ -26,6 +26,13 @@ bool RecordedWorld::is_limited(const RecordedClient& client) const {
   });
 }
 
+// Of a submission, which has its share of an event.
+Duration RecordedWorld::cost_of_limit() const {
+  const ChannelCosts& costs = setup_.device.access;
+  const std::int64_t group = std::clamp<std::int64_t>(setup_.granting.in_flight / 2, 1, 8);
+  return costs.limited + Duration{(costs.event.ns + group / 2) / group};
+}
+
 bool RecordedWorld::waits_at_gate(const RecordedClient& client, JobId job) {
   return std::any_of(client.threads.begin(), client.threads.end(), [&](const HostThread& thread) {
     return thread.doing == HostThread::Doing::gate && thread.job == job && !thread.between;

@@ -287,7 +287,7 @@ void RecordedWorld::call(RecordedClient& client, HostThread& thread) {
   for (Index o = step.first_order; o < program.steps[thread.step + 1].first_order; ++o)
     order(client, program.orders[o], thread);
   thread.own = host_time(client, thread, step.own);
-  if (works && !thread.between && is_limited(client)) thread.own += setup_.device.access.limited;
+  if (works && !thread.between && is_limited(client)) thread.own += cost_of_limit();
   thread.wake = step.wake;
   std::erase_if(thread.awaited, [&](const GpuStreams::Place& place) { return streams_.passed(place); });
   if (step.waits && !thread.awaited.empty()) {

@@ -86,6 +86,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void cool(HostThread& thread, Duration waited) const;
   bool may_submit(const RecordedClient& client, const HostThread& thread);
   bool is_limited(const RecordedClient& client) const;
+  Duration cost_of_limit() const;
   bool submits(const RecordedClient& client, const HostThread& thread) const;
   bool has_room(const RecordedClient& client, const HostThread& thread) const;
   void submit(RecordedClient& client, HostThread& thread);

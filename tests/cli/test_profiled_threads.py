@@ -68,7 +68,7 @@ class Threads(ProgramTest):
         self.imported(profile, "nvtx:step")
         self.assertIn("unplayed  140 ms of GPU work between the first job and the last belong to no job", self.listed())
         notes, _, _ = self.play()
-        self.assertEqual(notes, [SLOWED, "note: A: 64 % of its time on the GPU belong to no job and are not played"])
+        self.assertEqual(notes, ["note: A: 64 % of its time on the GPU belong to no job and are not played"])
 
     def test_a_thread_that_helps_once_stays_one_of_its_own(self):
         profile = Nsys("2025")

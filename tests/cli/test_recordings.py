@@ -31,16 +31,17 @@ policies: [passthrough]
 """
 
 
-def program(path, kernels=(1_000_000, 1_000_000), jobs=3, blocks=4):
+def program(path, kernels=(1_000_000, 1_000_000), jobs=3, blocks=4, gap=1_000):
     """Each job submits its kernels one behind the other, waits for them, and 100 us later comes the next one. Alone a job takes
-    5 us until its first kernel runs, 1 us between two, and 6 us from the last one's end to its own."""
+    5 us until its first kernel runs, 1 us between two, and 6 us from the last one's end to its own. With a longer gap between
+    calls kernels wait for the host."""
     recorder, begin = Recorder(), 10_000
     recorder.launches = [("_Z1kv", blocks, 32)]
     for _ in range(jobs):
         called, runs, calls = begin, begin + 5_000, []
         for length in kernels:
             calls.append(recorder.kernel(called, 3_000, 0, runs, length))
-            called, runs = called + 4_000, runs + length + 1_000
+            called, runs = called + 3_000 + gap, max(runs + length + 1_000, called + 8_000 + gap)
         end = runs - 1_000 + 6_000
         calls.append(recorder.wait(called, end - called, STREAM, 0))
         recorder.job(begin, end - begin, calls)
@@ -74,7 +75,8 @@ class Recordings(ProgramTest):
             self.assertEqual(self.times(out=f"out{scale}", column="standalone_ns"), [length] * 3)
 
     def test_what_a_recording_cannot_tell_is_noted(self):
-        program(self.folder / "idle.rec", kernels=(10_000,) * 2)  # busy for 20 of 32 us
+        program(self.folder / "idle.rec", kernels=(10_000,) * 2, gap=40_000)  # busy for 20 of 67 us
+        program(self.folder / "latent.rec", kernels=(10_000,) * 2)  # of 32, of which its host takes 10
         pauses = "recorded with one job right after the other, but released with pauses here, and a job after a pause takes longer"
         slowed = "recording slowed the host, so jobs may take less than is taken here: record --overhead measures how much, recording.alone says it"
         slow = ", repeat: {jobs: 3, period: 5 ms}"
@@ -84,7 +86,9 @@ class Recordings(ProgramTest):
                 ("recording: a.rec, repeat: {jobs: 3, arrivals: {process: poisson, rate: 300/s}}", ()),
                 ("recording: {file: a.rec, jobs: {from: 0, to: 0}}" + slow, ()),
                 ("recording: idle.rec", (slowed,)), ("recording: idle.rec" + slow, (slowed,)),  # recorded with pauses of 100 us
-                ("recording: {file: idle.rec, alone: 30 us}", ()), ("recording: {file: idle.rec, scale: {host: 0.9}}", ())]):
+                ("recording: {file: idle.rec, alone: 30 us}", ()), ("recording: {file: idle.rec, scale: {host: 0.9}}", ()),
+                ("recording: {file: idle.rec, scale: {host: 1}}", ()), ("recording: latent.rec", ()),  # its host waits
+                ("recording: a.rec, repeat: {jobs: 3, think: 3 ms}", (pauses,)), ("recording: a.rec, repeat: {jobs: 3, think: 1 ms}", ())]):
             with self.subTest(client=client):
                 said = self.play(f"    - {{name: A, {client}}}\n", out=f"out{number}").stderr
                 self.assertEqual({note for note in (pauses, slowed) if f"note: A: {note}" in said}, set(notes), said)

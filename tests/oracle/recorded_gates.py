@@ -84,6 +84,10 @@ class Gate(OpenGate):
             other.priority > self.client.priority and other.jobs and other.has_jobs() and other.gpu is self.client.gpu
             for other in self.world.clients)
 
+    def cost_of_limit(self):
+        group = max(1, min(self.scheduler.in_flight // 2, 8))
+        return self.world.limited + (self.world.event + group // 2) // group
+
     def _first(self, may):
         """Of those that wait, who has waited longest, then the first timeline."""
         return min((entry for entry in self.waiting if may(entry[2])), key=lambda entry: entry[:2], default=None)

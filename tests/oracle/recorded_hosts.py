@@ -90,7 +90,7 @@ class Host:
         targets = [target for target in targets if not target.over]
         own = self.time(step.own)
         if step.works and job is not None and client.gate.limited():
-            own += world.limited
+            own += client.gate.cost_of_limit()
         if not targets:
             ended(begin + own)
             return

@@ -28,7 +28,7 @@ class RecordedModel:
                  mechanism="ideal"):
         self.now, self.heap, self.order = 0, [], itertools.count()
         self.todo, self.hosts, self.horizon, self.device = [], [], horizon, device
-        self.limited = quantity(device.get("access", {}).get("limited", "0 ns"))
+        self.limited, self.event = (quantity(device.get("access", {}).get(key, "0 ns")) for key in ("limited", "event"))
         cooling = device.get("cooling", {"factor": 1, "after": "0 ns", "share": 0, "most": "0 ns"})
         self.cooling = share(cooling["factor"]), quantity(cooling["after"]), share(cooling["share"]), quantity(cooling["most"])
         self.clients = [Client(self, index, spec) for index, spec in enumerate(workload["clients"])]

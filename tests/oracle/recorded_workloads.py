@@ -81,7 +81,7 @@ def draw_device(draw, without=()):
               "sm": {"threads": 1024, "blocks": 8, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB",
               "commands": {"launch": about(8_000), "evict": about(3_000), "notice": about(3_000), "pending_work": "0 ns"}}
     if draw.random() < 0.4:
-        device["access"] = {"departure": about(5_000), "limited": about(500)}
+        device["access"] = {"departure": about(5_000), "limited": about(500), "event": about(2_000)}
     if draw.random() < 0.4:
         device["cooling"] = {"factor": draw.choice([1.5, 2.5, 10]), "after": about(draw.choice([0, 3_000])), "share": draw.choice([0.02, 0.3, 2]), "most": about(20_000)}
     if draw.random() < 0.2 and "mps" not in without:

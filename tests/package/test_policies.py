@@ -289,7 +289,6 @@ class Wrong(unittest.TestCase):
 
 DEFINED_MEANWHILE = """import threading, time
 import gangway
-from gangway.policy_version import version_of
 
 def define(number):
     class Again(gangway.OwnershipPolicy):
@@ -319,7 +318,6 @@ print(min(counts) >= 20)
 
 FORKED = """import os, sys, threading
 import gangway
-from gangway.policy_version import version_of
 
 inside, over = threading.Event(), threading.Event()
 
@@ -410,7 +408,6 @@ class Threads(unittest.TestCase):
 
 HANGS = """import os, signal, sys, time
 import gangway
-from gangway.policy_version import version_of
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # which a shell may have switched off
 

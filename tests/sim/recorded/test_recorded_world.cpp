@@ -369,6 +369,20 @@ TEST_CASE("who may be displaced by a client of its GPU has few submissions there
     // at 131.
     CHECK(s.jobs[0] == "0-163");
   }
+  SECTION("and has a share of an event") {
+    // Of four: 2 (1.75, rounded).
+    s.granting.in_flight = 8;
+    s.device.access.event = Duration{7};
+    s.paced(1, repeat);
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-146");
+    s.granting.in_flight = 3;
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-156");
+    s.granting.in_flight = 1'000;  // of eight
+    s.play("fcfs");
+    CHECK(s.jobs[0] == "0-144");
+  }
   SECTION("not if nobody is more urgent") {
     s.clients[1].priority = 0;
     s.paced(1, repeat);
