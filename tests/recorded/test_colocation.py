@@ -131,7 +131,7 @@ class Colocation(unittest.TestCase):
         measured = {(row["policy"], row["client"]): row for row in table(FOLDER.parent / "h100-live/services.csv")}
         as_recorded = [word for place, client in enumerate(("inference", "training"))
                        for word in ("--set", f"workload.clients.{place}.recording={{file: h100-live/{client}.rec.gz, scale: {{host: 1}}}}")]
-        for options, expected in (([], {"inference": 3.7, "training": 1.5}), (as_recorded, {"inference": 9.3, "training": 8.2})):
+        for options, expected in (([], {"inference": 3.5, "training": 1.5}), (as_recorded, {"inference": 9.3, "training": 8.2})):
             predicted = self.predicted("services.csv", *options)
             self.assertEqual(predicted.keys(), measured.keys())
             for client, percent in expected.items():
@@ -157,10 +157,11 @@ class Colocation(unittest.TestCase):
         self.assertLess(max(tails), 0.62)
         self.assertLess(statistics.median(tails), 0.12)
 
-    def test_programs_for_which_nothing_was_tuned(self):
+    def test_programs_that_are_held_up_by_their_hosts(self):
         """What the page says of three.yaml and two.yaml, and what they would be without the cost of the limit in flight."""
+        free = ("--set", "device.access.limited=0 us", "--set", "device.access.event=0 us")
         for name, options, (median, ninetieth, most) in (("three", (), (4.0, 22.6, 85.7)), ("two", (), (2.1, 3.7, 9.9)),
-                                                         ("three", ("--set", "device.access.limited=0 us"), (9.8, 21.4, 23.1))):
+                                                         ("three", free, (9.8, 21.4, 23.1)), ("two", free, (3.2, 4.9, 9.9))):
             with self.subTest(name=name, options=options), tempfile.TemporaryDirectory() as folder:
                 subprocess.run([GANGWAY, "run", FOLDER.parent / f"{name}.yaml", "--out", folder + "/out", *options], check=True, capture_output=True)
                 done = subprocess.run([GANGWAY, "compare", folder + "/out", FOLDER.parent / "h200-live" / name], capture_output=True, text=True)
