@@ -131,7 +131,7 @@ class Colocation(unittest.TestCase):
         measured = {(row["policy"], row["client"]): row for row in table(FOLDER.parent / "h100-live/services.csv")}
         as_recorded = [word for place, client in enumerate(("inference", "training"))
                        for word in ("--set", f"workload.clients.{place}.recording={{file: h100-live/{client}.rec.gz, scale: {{host: 1}}}}")]
-        for options, expected in (([], {"inference": 3.5, "training": 1.5}), (as_recorded, {"inference": 9.3, "training": 8.2})):
+        for options, expected in (([], {"inference": 3.5, "training": 1.4}), (as_recorded, {"inference": 9.0, "training": 7.8})):
             predicted = self.predicted("services.csv", *options)
             self.assertEqual(predicted.keys(), measured.keys())
             for client, percent in expected.items():
