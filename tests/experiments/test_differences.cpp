@@ -23,7 +23,7 @@ struct MadeFolders {
       make_folder(folder);
       manifest(folder, "1", 3);
       summary(folder, "");
-      write_file(folder / "clients.csv", "point,policy,client,ntt,response_ns_mean\n");
+      write_file(folder / "clients.csv", "point,policy,client,ntt,response_ns_mean,standalone_ns\n");
     }
     replications(a(), {"10,1,,exact", "12,1,,exact", "14,1,,exact"});
     replications(b(), {"11,1,,exact", "14,1,,exact", "17,1,,exact"});
