@@ -14,7 +14,7 @@ import sysconfig
 import threading
 import types
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 _ATOMS = (type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented), range)
@@ -157,7 +157,7 @@ class _Digests:
                     code.co_kwonlyargcount, code.co_flags))
         yield from map(self.of, code.co_consts)
 
-    def _items(self, mapping: Mapping[Any, Any]) -> Iterator[bytes]:
+    def _items(self, mapping: dict[Any, Any] | types.MappingProxyType[Any, Any]) -> Iterator[bytes]:
         for key, value in mapping.copy().items():
             yield self.of(key)
             yield self.of(value)
