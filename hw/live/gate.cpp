@@ -312,6 +312,12 @@ bool Gate::look() {
   return look_locked(*page);
 }
 
+// The caller has streams_mutex_.
+bool Gate::context_ends(const StreamSlot& slot) const {
+  const std::uint64_t its = slot.context.load();
+  return its != 0 && std::find(ending_.begin(), ending_.end(), its) != ending_.end();
+}
+
 bool Gate::look_locked(ClientPage& page) {
   bool all = true;
   for (std::uint32_t s = 0, n = page.streams_used(); s < n; ++s) {
@@ -320,9 +326,7 @@ bool Gate::look_locked(ClientPage& page) {
     const std::optional<std::uint64_t> begun = returned(slot, page);
     const StreamName name{slot.stream.load(), slot.context.load()};
     // A query of the legacy stream fails a capture of a blocking one.
-    const std::uint64_t its = slot.context.load();
-    const bool ends = its != 0 && std::find(ending_.begin(), ending_.end(), its) != ending_.end();
-    const bool askable = name.handle != 0 && !name.per_thread() && !ends &&
+    const bool askable = name.handle != 0 && !name.per_thread() && !context_ends(slot) &&
                          (captures_.load() == 0 || (!name.legacy() && !driver_.capturing(name)));
     if (!begun || !askable || !driver_.idle(name)) {
       all = false;

@@ -214,6 +214,7 @@ class Gate {
       page.crowd.fetch_sub(1);
   }
   bool look_locked(ClientPage& page);
+  bool context_ends(const StreamSlot& slot) const;
   static bool all_over(const ClientPage& page, std::uint64_t handle);
   template <typename Which>
   void captures_end(const Which& which);

@@ -61,9 +61,7 @@ void Gate::mark_rest() {
   for (std::uint32_t s = 0, n = page->streams_used(); s < n; ++s) {
     StreamSlot& slot = page->stream[s];
     const StreamName name{slot.stream.load(), slot.context.load()};
-    const std::uint64_t its = slot.context.load();
-    const bool ends = its != 0 && std::find(ending_.begin(), ending_.end(), its) != ending_.end();
-    if (slot.outstanding() == 0 || name.handle == 0 || name.per_thread() || ends) continue;
+    if (slot.outstanding() == 0 || name.handle == 0 || name.per_thread() || context_ends(slot)) continue;
     const std::optional<std::uint64_t> begun = returned(slot, *page);
     if (begun && *begun > slot.marked.load()) marks_.put(name, slot, *begun);
   }
