@@ -211,7 +211,8 @@ int holds(double gib, double seconds) {
     check<<<1024, 256>>>(parts[p], sizes[p], p, changes[p], wrong);
   unsigned long long found = 0;
   NEED(cudaMemcpy(&found, wrong, 8, cudaMemcpyDeviceToHost));
-  std::printf("{\"jobs\": %ld, \"began\": %.3f, \"seconds\": %.3f, \"wrong_words\": %llu}\n", jobs, start, worked, found);
+  std::printf("{\"jobs\": %ld, \"began\": %.3f, \"seconds\": %.3f, \"wrong_words\": %llu}\n", jobs, start,
+              worked, found);
   return found == 0 ? 0 : 4;
 }
 
