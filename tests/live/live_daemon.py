@@ -12,6 +12,8 @@ GANGWAY = os.environ["GANGWAY"]
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")
 CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
 LIMIT = 120
+# Who is started in the background may ignore SIGINT, and whatever he starts would, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 LOOK = 0.05  # seconds between looks at what the daemon says: each look is a process
 
 

@@ -20,6 +20,8 @@ GANGWAY = os.environ["GANGWAY"]
 RECORDED = os.environ.get("GANGWAY_RECORDED")  # where there are CUPTI's headers
 CUPTI = os.environ.get("GANGWAY_TESTS_CUPTI")
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")  # folder of the stand-in driver
+# Who is started in the background may ignore SIGINT, and whatever he starts would, too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def run(*arguments, **options):
