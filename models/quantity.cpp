@@ -175,7 +175,7 @@ bool parse(std::string_view text, Bandwidth& out, ParseFailure& why) {
 
 bool parse(std::string_view text, Rate& out, ParseFailure& why) {
   why.expected =
-      "a rate above zero with a unit (/s, /min, /h), such as 60/s, from 0.000001/s to 1000000000/s";
+      "a rate above zero with a unit (/s, /min, /h, /ms, /us), such as 60/s, from 0.000001/s to 1000000000/s";
   double number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);

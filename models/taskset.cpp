@@ -25,6 +25,31 @@ struct TimeUnit {
 };
 constexpr std::array<TimeUnit, 4> kUnits{{{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}};
 
+const TimeUnit* find_unit(std::string_view name) {
+  const auto* unit =
+      std::find_if(kUnits.begin(), kUnits.end(), [&](const TimeUnit& u) { return u.name == name; });
+  return unit == kUnits.end() ? nullptr : unit;
+}
+
+// The number at the front of `text`, and the unit that is all the rest of it: none if there is no number, or
+// if the rest is no unit. No unit: a plain number.
+struct WrittenTime {
+  Rational value;
+  const TimeUnit* unit = nullptr;
+};
+
+std::optional<WrittenTime> read_time(std::string_view text) {
+  const auto value = take_rational(text);
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  const TimeUnit* unit = find_unit(text);
+  if (!value || (!text.empty() && unit == nullptr)) return std::nullopt;
+  return WrittenTime{*value, unit};
+}
+
+Rational converted(const WrittenTime& time, const TimeUnit* unit) {
+  return time.unit == nullptr ? time.value : time.value * Rational(time.unit->ns, unit->ns);
+}
+
 // Reads the times of one file, which agree on having units or none.
 class TimeReader {
  public:
@@ -39,14 +64,10 @@ class TimeReader {
   Rational read(const Field& field, const Rational& least, const char* range) {
     const std::string form = fmt::format("{} {}", expected(), range);
     if (!field.is_scalar()) field.fail(form);
-    std::string_view text = field.node().scalar;
-    const auto value = take_rational(text);
-    while (text.starts_with(' ')) text.remove_prefix(1);
-    const auto* unit =
-        std::find_if(kUnits.begin(), kUnits.end(), [&](const TimeUnit& u) { return u.name == text; });
-    if (!value || (!text.empty() && unit == kUnits.end())) field.fail(form);
-    agree(field, text.empty() ? nullptr : unit);
-    Rational scaled = text.empty() ? *value : *value * Rational(unit->ns, unit_->ns);
+    const auto time = read_time(field.node().scalar);
+    if (!time) field.fail(form);
+    agree(field, time->unit);
+    Rational scaled = converted(*time, unit_);
     if (scaled < least || scaled > Rational(1'000'000'000'000'000)) field.fail(form);
     return scaled;
   }
@@ -376,6 +397,13 @@ class Written {
 };
 
 }  // namespace
+
+std::optional<Rational> time_in_unit_of(const TaskSet& set, std::string_view text) {
+  const auto time = read_time(text);
+  const TimeUnit* unit = find_unit(set.unit);
+  if (!time || (time->unit != nullptr && unit == nullptr)) return std::nullopt;
+  return converted(*time, unit);
+}
 
 std::string to_yaml(const TaskSet& set) { return to_yaml(Written(set).take()); }
 

@@ -127,6 +127,10 @@ bool is_periodic(const TaskSet& set);
 // larger than the device.
 TaskSet read_task_set(const Field& field);
 
+// `text` in the set's unit: a plain number, or, if the set's times have units, a time with any unit. None if
+// it is neither.
+std::optional<Rational> time_in_unit_of(const TaskSet& set, std::string_view text);
+
 // As YAML; read_task_set() returns an equal set.
 std::string to_yaml(const TaskSet& set);
 

@@ -163,13 +163,12 @@ SimulatedResponses simulate(const OneShotKernels& set, const std::string& unit, 
 }  // namespace
 
 Rational simulation_horizon(const TaskSet& set, std::string_view text) {
-  const std::string given(text);
-  const auto value = take_rational(text);
-  while (text.starts_with(' ')) text.remove_prefix(1);
-  if (!value || !(*value > Rational(0)) || (!text.empty() && text != set.unit))
-    throw InputError(kSimulateOption, "horizon", quote(given),
-                     set.unit.empty() ? "a number above 0, such as 1000"
-                                      : "a time in the set's unit, such as 1000 " + set.unit);
+  const auto value = time_in_unit_of(set, text);
+  if (!value || !(*value > Rational(0)))
+    throw InputError(kSimulateOption, "horizon", quote(std::string(text)),
+                     set.unit.empty()
+                         ? "a number above 0 without a unit, such as 1000, as all times of the set"
+                         : "a time above 0 (1 s, 1000 ms), or a number of " + set.unit);
   return *value;
 }
 

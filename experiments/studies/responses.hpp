@@ -26,7 +26,8 @@ struct SimulatedResponses {
   Rational scale = 1;  // ticks per unit of the set
 };
 
-// The horizon from the command line, with or without the set's unit. Throws InputError.
+// The horizon from the command line, above 0: in the set's unit, or with any unit of time if the set has one.
+// Throws InputError.
 Rational simulation_horizon(const TaskSet& set, std::string_view text);
 
 // Plays jobs released from 0 to the horizon, to their ends: synchronously, with random offsets, sporadically,

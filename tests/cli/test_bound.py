@@ -142,6 +142,15 @@ class Bound(ProgramTest):
         many = self.file("many.yaml", text.replace("g: 2", "g: 1000000000"))
         self.assertIn("500000000 waves of blocks in each of 200 orders", self.refused("bound", many, "--simulate", 1))
 
+    def test_a_horizon_in_any_unit(self):
+        path = self.file("set.yaml", SET)  # in ms
+        seen = {time: self.gangway("bound", path, "--simulate", time).stdout for time in ("1 s", "1000 ms", "1000", "1e6 us")}
+        self.assertEqual(len(set(seen.values())), 1, seen)
+        self.assertIn("found '0 s', expected a time above 0 (1 s, 1000 ms), or a number of ms", self.refused("bound", path, "--simulate", "0 s"))
+        plain = self.file("plain.yaml", SET.replace("2000 us", "2").replace(" ms", ""))
+        self.gangway("bound", plain, "--simulate", 1000)
+        self.assertIn("found '1 s', expected a number above 0 without a unit", self.refused("bound", plain, "--simulate", "1 s"))
+
     def test_a_time_in_which_nothing_may_be_released(self):
         for time in ("0.1 ms", "1 ms", "4 ms"):  # the detector's task comes every 8 ms, at an offset in some patterns
             self.assertIn("simulated", self.gangway("bound", ROOT / "examples/detector/detector.yaml", "--simulate", time).stdout)
