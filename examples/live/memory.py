@@ -1,6 +1,6 @@
 """Measures memory that leaves the GPU, on a machine with a GPU, in parts; those that are done are not done again.
 
-memory.py OUT [PART ...]     GANGWAY: the program; BIN: folder of the compiled memory_program
+memory.py OUT [PART ...]     GANGWAY: the program; BIN: folder of the compiled memory_program; SERVICE: instead of large_service.py
 
 Parts: copies, swap, training, three, services, allocations, checkpoint. `three` runs under the policies that THREE names."""
 
@@ -14,12 +14,15 @@ import sys
 import tempfile
 import time
 
+from service import Service, Silent
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 GANGWAY = os.environ.get("GANGWAY", "build/release/gangway")
 BIN = os.environ.get("BIN", HERE)
 OUT = os.path.abspath(sys.argv[1])
 PROGRAM = os.path.join(BIN, "memory_program")
 PYTHON = sys.executable
+SERVICE = os.environ.get("SERVICE", os.path.join(HERE, "large_service.py"))
 CALM = dict(os.environ, TRANSFORMERS_VERBOSITY="error", PYTHONUNBUFFERED="1")
 CALM.setdefault("CUDA_VISIBLE_DEVICES", "0")  # the memory of a program that sees several GPUs does not move
 GIB = 1 << 30
@@ -39,9 +42,8 @@ class Daemon:
         memory = [] if "--memory" in options else ["--memory", "managed"]
         self.process = subprocess.Popen([GANGWAY, "serve", "--policy", policy, *memory, "--socket", self.socket, "--log", self.log, *options],
                                         stdout=self.out, stderr=subprocess.STDOUT)
-        for _ in range(500):
-            if os.path.exists(self.socket) or self.process.poll() is not None:
-                break
+        end = time.monotonic() + 120  # its process for checkpoints initialises the driver first
+        while not os.path.exists(self.socket) and self.process.poll() is None and time.monotonic() < end:
             time.sleep(0.01)
 
     def program(self, name, *command, options=(), **pipes):
@@ -254,56 +256,80 @@ def part_three():
     return good
 
 
-def ask(name, service):
-    """Milliseconds until a service answers, and the answer."""
-    began = time.monotonic()
-    service.stdin.write("\n")
-    service.stdin.flush()
-    reply = service.stdout.readline().split()
-    if len(reply) != 2:
-        say(f"   {name}: no answer: {service.stderr.read()[-300:] if service.poll() is not None else ''}")
-        return None, None
-    return (time.monotonic() - began) * 1e3, reply[1]
+def median(values):
+    return sorted(values)[len(values) // 2]
 
 
-def services_by_turns(mechanism, size, turns):
-    """Three services on a GPU with room for two of them, asked in turn. True: each gave one answer only."""
-    daemon = Daemon(f"services-{mechanism}", "fcfs", "--memory", mechanism, "--capacity", f"{2 * float(size):g} GiB",
-                    "--host-memory", f"{3 * float(size) + 4:g} GiB")
-    services, answers, waits, good = {}, {}, [], True
-    for name in "abc":
-        began = time.monotonic()
-        services[name] = daemon.program(name, PYTHON, f"{HERE}/large_service.py", size, stdin=subprocess.PIPE)
-        say(f"   {mechanism}: {name}: {services[name].stdout.readline().strip()}; {time.monotonic() - began:.2f} s")
-    for turn in range(turns):
-        for name, service in services.items():
-            ms, answer = ask(name, service)
-            good = good and ms is not None and answers.setdefault(name, answer) == answer
-            if ms is not None:
+def large_service(name, *, seed, around=()):
+    command = [*around, PYTHON, SERVICE, os.environ.get("SERVICE_GIB", "30"), str(seed)]
+    return Service(name, command, f"{OUT}/service-{name}.err", env=CALM, cwd=HERE)
+
+
+def services_anew():
+    """The answers of three services, each started after the one before was killed. The first round finds PyTorch on a cold disk."""
+    answers, rounds = {}, ([], [])
+    for seconds in rounds:
+        service = None
+        for seed, name in enumerate("abc"):
+            began = time.monotonic()
+            if service is not None:
+                service.end()
+            service = large_service(name, seed=seed)
+            seconds.append(time.monotonic() - began)
+            if answers.setdefault(name, service.first) != service.first:
+                raise Silent(f"{name}: {service.first} after {answers[name]}")
+        warm = [service.ask()[0] for _ in range(3)]
+        service.end()
+    say(f"   started anew: first answers after {', '.join(f'{s:.2f}' for s in rounds[0])} s, again {', '.join(f'{s:.2f}' for s in rounds[1])} s: "
+        f"median {median(rounds[1]):.2f} s; warm {median(warm):.1f} ms")
+    return answers
+
+
+def services_by_turns(mechanism, answers, turns):
+    """Three services on a GPU with room for two of them, asked in turn. True: each gave the native answer always, and left and came back."""
+    size = float(os.environ.get("SERVICE_GIB", "30"))
+    daemon = Daemon(f"services-{mechanism}", "fcfs", "--memory", mechanism, "--capacity", f"{2 * size + 2:g} GiB", "--host-memory", f"{3 * size + 6:g} GiB")
+    services, waits, good = [], [], True
+    try:
+        for seed, name in enumerate("abc"):
+            services.append(large_service(name, seed=seed, around=(GANGWAY, "exec", "--socket", daemon.socket, "--name", name, "--")))
+            say(f"   {mechanism}: {name}: ready after {services[-1].ready:.2f} s")
+            good = good and services[-1].first == answers[name]
+        for turn in range(turns):
+            for service in services:
+                ms, answer = service.ask()
                 waits.append(ms)
-                say(f"   {mechanism}: turn {turn}: {name} answers after {ms:.0f} ms")
-    say(f"   {mechanism}: median {sorted(waits)[len(waits) // 2]:.0f} ms, at most {max(waits):.0f}" if waits else f"   {mechanism}: no answers")
-    say("   " + json.dumps(daemon.memory()))
-    end_programs(*services.values())
-    for at, step, name, value, size_, _ in moves(f"{OUT}/services-{mechanism}.csv")[-16:]:
-        say(f"     {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms")
-    say("   " + daemon.end())
-    return good
+                good = good and answer == answers[service.name]
+                seen = daemon.memory().get(service.name) or {}
+                say(f"   {mechanism}: turn {turn}: {service.name} answers after {ms:.0f} ms{'' if answer == answers[service.name] else ', WRONG'}; "
+                    f"last save {(seen.get('last_save_ns') or 0) / 1e6:.0f} ms, restore {(seen.get('last_restore_ns') or 0) / 1e6:.0f} ms")
+        memory = daemon.memory()
+        away = [name for name in answers if memory.get(name, {}).get("restores", 0) == 0]
+        say(f"   {mechanism}: median {median(waits):.0f} ms, at most {max(waits):.0f}" + (f"; never away: {', '.join(away)}" if away else ""))
+        return good and not away
+    except Silent as why:
+        say(f"   {mechanism}: {why}; {json.dumps(daemon.memory())[:800]}")
+        return False
+    finally:
+        for service in services:
+            service.end()
+        for at, step, name, value, size_, _ in moves(f"{OUT}/services-{mechanism}.csv")[-16:]:
+            say(f"     {at / 1e9:9.3f} {name} {step} {size_ / GIB:.2f} GiB {value / 1e6:.1f} ms")
+        say("   " + daemon.end())
 
 
 def part_services():
-    """Three PyTorch services by turns: a request whose state is away, against starting the service anew, and against the driver's checkpoints."""
-    size = os.environ.get("SERVICE_GIB", "30")
-    began = time.monotonic()
-    anew = subprocess.Popen([PYTHON, f"{HERE}/large_service.py", size], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                            text=True, env=CALM, cwd=HERE)
-    ready = anew.stdout.readline().strip()
-    natively = time.monotonic() - began
-    warm = [ask("anew", anew)[0] for _ in range(3)]
-    end_programs(anew)
-    say(f"== services of {size} GiB: started anew, the first answer after {natively:.2f} s ({ready}); "
-        f"warm {', '.join(f'{ms:.1f}' for ms in warm if ms is not None)} ms")
-    return all([services_by_turns(mechanism, size, turns) for mechanism, turns in (("managed", 3), ("checkpoint", 1))])
+    """Three PyTorch services by turns: a request whose state is away, against killing one and starting the next, and against checkpoints."""
+    say(f"== services of {os.environ.get('SERVICE_GIB', '30')} GiB")
+    try:
+        answers = services_anew()
+    except Silent as why:
+        say(f"   started anew: {why}")
+        return False
+    if len(set(answers.values())) < len(answers):
+        say(f"   the services' answers do not differ: {answers}")
+        return False
+    return all([services_by_turns(mechanism, answers, turns) for mechanism, turns in (("managed", 3), ("checkpoint", 2))])
 
 
 def part_allocations():
