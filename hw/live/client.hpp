@@ -93,7 +93,10 @@ class LiveClient : public Port, public KeptClient {
   bool lend(const PassedMemory& memory) override { return lender_.lend(memory); }
   void limit(std::optional<std::int64_t> channels) override {
     permit_->most_channels.store(
-        channels ? static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1 : 0);
+        !channels ? 0
+        : *channels == kFirstContextOnly
+            ? kNoChannels
+            : static_cast<std::uint32_t>(std::min<std::int64_t>(*channels, INT32_MAX)) + 1);
   }
   void slice(std::uint32_t kernel, std::uint32_t until) override {
     permit_->slices.until.store(SliceOrders::both(kernel, until));

@@ -1,13 +1,15 @@
 #include "hw/live/client_group.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace gangway::live {
 
 void ClientGroup::add(Port& member) {
-  member.limit(channels_);
-  member.permit(allowed_);
+  if (!channels_) member.limit(channels_);
   members_.push_back({&member, member.look().asked});
+  share_channels();
+  member.permit(allowed_);
 }
 
 void ClientGroup::remove(const Port& member) {
@@ -17,6 +19,7 @@ void ClientGroup::remove(const Port& member) {
   submissions_before_ += it->port->look().submissions;
   members_.erase(it);
   std::erase_if(asked_, [&](const Asked& asked) { return asked.port == &member; });
+  share_channels();
 }
 
 void ClientGroup::permit(std::uint32_t allowed) {
@@ -30,7 +33,23 @@ void ClientGroup::permit(std::uint32_t allowed) {
 
 void ClientGroup::limit(std::optional<std::int64_t> channels) {
   channels_ = channels;
-  for (Member& member : members_) member.port->limit(channels);
+  share_channels();
+}
+
+// The limits add up to no more than the group's, but for what a member makes while it still has a larger one.
+void ClientGroup::share_channels() {
+  std::int64_t free = channels_.value_or(0);
+  std::vector<std::int64_t> own;
+  if (channels_)
+    for (const Member& member : members_) free -= own.emplace_back(member.port->look().channels);
+  free = std::max<std::int64_t>(free, 0);
+  const auto all = static_cast<std::int64_t>(members_.size());
+  for (std::size_t m = 0; m < members_.size(); ++m) {
+    std::optional<std::int64_t> limit;
+    if (channels_) limit = own[m] + free / all + (static_cast<std::int64_t>(m) < free % all ? 1 : 0);
+    if (limit == 0 && channels_ != 0) limit = kFirstContextOnly;  // the group as a whole may submit
+    if (std::exchange(members_[m].limit, limit) != limit) members_[m].port->limit(limit);
+  }
 }
 
 void ClientGroup::admit(std::uint64_t number) {
@@ -55,6 +74,7 @@ Standing ClientGroup::look() {
     while (member.asked < seen.asked) asked_.push_back({++numbers_, member.port, ++member.asked});
   }
   if (works != ((job_ & 1) != 0)) ++job_;
+  if (channels_) share_channels();
   all.job = job_;
   all.asked = numbers_;
   all.submissions += submissions_before_;

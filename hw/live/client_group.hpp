@@ -21,7 +21,8 @@ class ClientGroup : public Port {
   bool empty() const { return members_.empty(); }
 
   void permit(std::uint32_t allowed) override;
-  void limit(std::optional<std::int64_t> channels) override;  // of each member
+  // Of all members together. What none of them has yet is divided among them, anew at each look.
+  void limit(std::optional<std::int64_t> channels) override;
   void admit(std::uint64_t number) override;
   Standing look() override;
   void ask() override;
@@ -33,9 +34,12 @@ class ClientGroup : public Port {
   std::optional<ClientId> id;  // in the conductor; none: not scheduled
 
  private:
+  void share_channels();
+
   struct Member {
     Port* port = nullptr;
-    std::uint64_t asked = 0;  // intercepted submissions that the group has seen
+    std::uint64_t asked = 0;                 // intercepted submissions that the group has seen
+    std::optional<std::int64_t> limit = {};  // of channels, as its port was told
   };
   struct Asked {
     std::uint64_t group = 0;  // its number within the group

@@ -59,7 +59,10 @@ class Port {
   virtual void admit(std::uint64_t number) = 0;  // admits intercepted submissions up to this number
   virtual void rouse() {}                        // its gate may open soon: waiting threads should not sleep
   virtual Standing look() = 0;                   // exact after permit(0)
-  virtual void limit(std::optional<std::int64_t>) {}  // most channels it may have
+  // Most streams and contexts it may have besides its first context; none: any number; 0: it may not submit
+  // either.
+  static constexpr std::int64_t kFirstContextOnly = -1;  // none, but it may submit
+  virtual void limit(std::optional<std::int64_t> /*channels*/) {}
   // While it is permitted, the blocks before `until` of that kernel may be launched.
   virtual void slice(std::uint32_t /*kernel*/, std::uint32_t /*until*/) {}
   virtual void ask() = 0;  // asks the client's helper thread to check its streams

@@ -6,6 +6,7 @@ namespace gangway::live {
 
 bool GateChannels::opens(std::uint32_t most) {
   const std::lock_guard lock(mutex_);
+  if (most == kNoChannels) return false;
   if (most != 0 && channels_.size() + opening_ + 1 > most - 1) return false;
   ++opening_;
   count();

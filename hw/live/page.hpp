@@ -13,11 +13,12 @@
 
 namespace gangway::live {
 
-inline constexpr std::uint32_t kVersion = 16;
+inline constexpr std::uint32_t kVersion = 17;
 inline constexpr std::uint32_t kThreads = 256;   // slots; further threads share counters
 inline constexpr std::uint32_t kStreams = 1024;  // with outstanding work; the last slot is shared
 inline constexpr std::uint32_t kUnlimited = UINT32_MAX;
 inline constexpr std::uint32_t kIntercepted = UINT32_MAX - 1;
+inline constexpr std::uint32_t kNoChannels = UINT32_MAX;
 inline constexpr std::int32_t kMostPriority = 1000;
 inline constexpr std::uint32_t kMostInFlight = 64;  // largest limit in a permit
 // Intercepted submissions that can wait at once, one for each thread.
@@ -72,7 +73,7 @@ struct alignas(64) PermitPage {
   std::atomic<std::uint64_t> admitted;
   // While it is open, only for jobs (ClientPage::job) up to this one; 0: for any.
   std::atomic<std::uint64_t> last_job;
-  // 0: any number; n: n - 1; without channels nothing can be submitted.
+  // 0: any number; n: n - 1, and with 1 nothing can be submitted; kNoChannels: none, but it may submit.
   std::atomic<std::uint32_t> most_channels;
   std::atomic<std::uint32_t> forms;       // which launches take a form (TakeForms)
   std::atomic<std::int64_t> drain_limit;  // how long the daemon waits for a client to drain, ns; 0: unknown

@@ -23,6 +23,18 @@ class Channels(unittest.TestCase):
         self.assertEqual(daemon.run(CLIENT, "hoards", "50"), (0, "hoards 50, then 0\n", ""))
         daemon.end()
 
+    def test_a_group_does_not_hoard_more_than_a_client(self):
+        daemon = Daemon("--policy", "disengaged-timeslice", "--param", "channels=7", "--channels", "7")
+        programs = [daemon.start(CLIENT, "hoards", "7", options=["--group", "g"]) for _ in range(3)]
+        had = [int(program.stdout.readline().split()[1].rstrip(",")) for program in programs]
+        self.assertLessEqual(sum(had), 7 + 6)  # what is made while another one comes is one look late
+        last = daemon.run(CLIENT, "hoards", "7", options=["--group", "g"])
+        self.assertEqual(last[1], "hoards 0, then 701\n" if sum(had) >= 7 else last[1])
+        self.assertEqual(daemon.run(CLIENT, "jobs", "3", options=["--group", "g"])[:2], native(CLIENT, "jobs", "3")[:2])
+        for program in programs:
+            finish(program)
+        daemon.end()
+
     def test_clients_for_whom_nothing_is_left_are_refused(self):
         daemon = Daemon("--policy", "trap-per-request", "--param", "channels=8", "--channels", "16")
         first = [daemon.start(CLIENT, "hoards", "7") for _ in range(2)]

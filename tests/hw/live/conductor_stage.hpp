@@ -16,6 +16,7 @@ class FakeClient : public Port {
   void permit(std::uint32_t allowed) override { permitted = allowed; }
   void until_job(std::uint64_t last) override { last_job = last; }
   void admit(std::uint64_t number) override { admitted = number; }
+  void limit(std::optional<std::int64_t> channels) override { limited = channels; }
   Standing look() override { return standing; }
   void slice(std::uint32_t kernel, std::uint32_t until) override { sliced.push_back({kernel, until}); }
   void ask() override { ++asked; }
@@ -35,6 +36,7 @@ class FakeClient : public Port {
     bool operator==(const SliceOrder&) const = default;
   };
   std::vector<SliceOrder> sliced;
+  std::optional<std::int64_t> limited;
   Standing standing;
   std::uint32_t permitted = 0;
   std::uint64_t admitted = 0, last_job = 0;

@@ -81,6 +81,30 @@ TEST_CASE("What is seen of a group's members is seen of the group", "[live]") {
   CHECK(group.look().outside);
 }
 
+TEST_CASE("The members of a group share its channels", "[live]") {
+  FakeClient a, b, c;
+  ClientGroup group;
+  group.limit(7);
+  group.add(a);
+  CHECK(a.limited == 7);
+  group.add(b);
+  CHECK((a.limited == 4 && b.limited == 3));
+  a.standing.channels = 4;
+  group.look();
+  CHECK((a.limited == 6 && b.limited == 1));  // of the three that are left
+  a.standing.channels = 6;
+  b.standing.channels = 1;
+  group.add(c);
+  CHECK((a.limited == 6 && b.limited == 1));
+  CHECK(c.limited == Port::kFirstContextOnly);  // it may submit, as its group may
+  group.remove(a);
+  CHECK((b.limited == 4 && c.limited == 3));
+  group.limit(0);
+  CHECK((b.limited <= 1 && c.limited == 0));
+  group.limit(std::nullopt);
+  CHECK((!b.limited && !c.limited));
+}
+
 TEST_CASE("All members of a group are roused", "[live]") {
   FakeClient a, b;
   ClientGroup group;
