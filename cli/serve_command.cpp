@@ -2,6 +2,7 @@
 #include <pwd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -33,7 +34,7 @@ struct ServeArguments {
   std::uint32_t in_flight = 0;
   std::int64_t channels = 0;
   std::string drain_limit, linger, log, group;
-  std::vector<std::string> priorities;
+  std::vector<std::string> priorities, weights, slos;
   bool overlap = false, held = false, prepare = false;
   std::string forms = "none";
   std::string memory = "native", capacity, host_memory;
@@ -56,21 +57,35 @@ Duration time_of(const std::string& option, const std::string& text, Duration st
   return Field(node, option.substr(2)).duration(Duration{1'000});
 }
 
-// USER=N pairs.
-std::map<uid_t, std::int32_t> priorities_of(const std::vector<std::string>& pairs) {
-  std::map<uid_t, std::int32_t> priorities;
+// USER=VALUE pairs of an option. `set`: puts the value into the user's rights.
+template <typename Set>
+void add_rights(std::map<uid_t, live::UserRights>& rights, const char* option,
+                const std::vector<std::string>& pairs, const char* value, const Set& set) {
   for (const std::string& pair : pairs) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw InputError({"--allow-priority", 0}, quote(pair), "no USER=N", "a user, =, and a number");
+      throw InputError(
+          {option, 0}, quote(pair), fmt::format("no USER={}", value),
+          fmt::format("a user, =, and {}", std::string(value) == "TIME" ? "a time" : "a number"));
     const std::string user = pair.substr(0, equals);
     const passwd* known = getpwnam(user.c_str());
-    if (known == nullptr)
-      throw InputError({"--allow-priority", 0}, "user", quote(user), "a user of this machine");
-    const Node number = Node::text(pair.substr(equals + 1), Origin{"--allow-priority", 0});
-    priorities[known->pw_uid] = static_cast<std::int32_t>(Field(number, user).integer(0, 1000));
+    if (known == nullptr) throw InputError({option, 0}, "user", quote(user), "a user of this machine");
+    const Node text = Node::text(pair.substr(equals + 1), Origin{option, 0});
+    set(rights[known->pw_uid], Field(text, user));
   }
-  return priorities;
+}
+
+std::map<uid_t, live::UserRights> rights_of(const ServeArguments& arguments) {
+  std::map<uid_t, live::UserRights> rights;
+  add_rights(rights, "--allow-priority", arguments.priorities, "N",
+             [](live::UserRights& of, const Field& field) {
+               of.priority = static_cast<std::int32_t>(field.integer(0, live::kMostPriority));
+             });
+  add_rights(rights, "--allow-weight", arguments.weights, "W",
+             [](live::UserRights& of, const Field& field) { of.weight = field.number(0.001, 1000); });
+  add_rights(rights, "--allow-slo", arguments.slos, "TIME",
+             [](live::UserRights& of, const Field& field) { of.slo = field.duration(Duration{1'000}); });
+  return rights;
 }
 
 std::uint64_t bytes_of(const std::string& option, const std::string& text) {
@@ -105,6 +120,36 @@ void place(const ServeArguments& arguments, live::DaemonSettings& settings) {
   settings.moves.window = time_of("--move-window", arguments.move_window, settings.moves.window);
 }
 
+// Options that would do nothing, or admit nobody.
+void refuse_idle_options(const ServeArguments& arguments, const PolicyEntry& entry, const Policy& policy,
+                         const ParameterValues& values, const live::DaemonSettings& settings) {
+  const auto refuse = [](const char* option, const std::string& found, const std::string& expected) {
+    throw InputError({std::string("--") + option, 0}, option, found, expected);
+  };
+  const std::string by_policy = "the policy " + entry.name;
+  const bool native = policy.needs().has(Capability::native),
+             grants = !native && !policy.needs().has(Capability::access);
+  for (const auto& [option, given] :
+       {std::pair("overlap", arguments.overlap), std::pair("in-flight", arguments.in_flight != 0),
+        std::pair("linger", !arguments.linger.empty())})
+    if (given && !grants) refuse(option, by_policy, "a policy that grants jobs");
+  for (const auto& [option, given] : {std::pair("drain-limit", !arguments.drain_limit.empty()),
+                                      std::pair("forms", arguments.forms != "none")})
+    if (given && native) refuse(option, by_policy, "a policy that makes clients leave the GPU");
+  for (const auto& [option, given] : {std::pair("capacity", !arguments.capacity.empty()),
+                                      std::pair("host-memory", !arguments.host_memory.empty())})
+    if (given && !settings.memory.managed) refuse(option, "--memory native", "managed, or checkpoint");
+  if (arguments.channels == 0) return;
+  const bool limits = std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                                  [](const Parameter& parameter) { return parameter.name == "channels"; });
+  if (!limits) refuse("channels", by_policy, "a policy with the parameter `channels`");
+  const std::int64_t each = values.integer("channels");
+  if (each == 0) refuse("channels", "--param channels=0", "the most that one client may have, above 0");
+  if (arguments.channels < each)
+    refuse("channels", std::to_string(arguments.channels),
+           fmt::format("at least the {} that one client may have", each));
+}
+
 int serve(const ServeArguments& arguments) {
   std::signal(SIGPIPE, SIG_IGN);  // who reads its output may go at any time
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
@@ -112,7 +157,7 @@ int serve(const ServeArguments& arguments) {
   settings.socket = arguments.socket;
   place(arguments, settings);
   settings.group = arguments.group;
-  settings.priorities = priorities_of(arguments.priorities);
+  settings.rights = rights_of(arguments);
   settings.gate.in_flight = arguments.in_flight;
   settings.gate.overlap = arguments.overlap;
   settings.held = arguments.held;
@@ -130,19 +175,13 @@ int serve(const ServeArguments& arguments) {
   settings.another = [&] { return std::shared_ptr<Policy>(entry.make(values)); };
   settings.memory.whole = arguments.memory == "checkpoint";
   settings.memory.managed = arguments.memory != "native" || policy->needs().has(Capability::memory);
+  refuse_idle_options(arguments, entry, *policy, values, settings);
   const bool migrates = settings.gpus.size() > 1 && settings.place == live::Place::migrate;
   if (migrates && settings.memory.managed && !settings.memory.whole)
     throw InputError({"--place", 0}, "place", "migrate, with managed memory",
                      "--memory native or checkpoint");
   if (migrates && arguments.forms != "none")
     throw InputError({"--place", 0}, "place", "migrate, with kernels that leave", "--forms none");
-  const bool access = policy->needs().has(Capability::access),
-             native = policy->needs().has(Capability::native);
-  const auto no_effect = [&](const char* option, const std::string& expected) {
-    throw InputError({std::string("--") + option, 0}, option, "the policy " + entry.name, expected);
-  };
-  if (arguments.overlap && (access || native)) no_effect("overlap", "a policy that grants jobs");
-  if (arguments.in_flight != 0 && (access || native)) no_effect("in-flight", "a policy that grants jobs");
   const TakeForms forms = take_forms_named(arguments.forms);
   if (policy->needs().has(Capability::ranges) && !policy->needs().has(Capability::memory)) {
     if (settings.memory.managed)
@@ -221,6 +260,15 @@ void add_serve(CLI::App& app, int& code) {
   sub->add_option("--allow-priority", arguments->priorities,
                   "highest priority that this user may request (others: 0; root and the daemon's owner: any)")
       ->type_name("USER=N")
+      ->allow_extra_args(false);
+  sub->add_option("--allow-weight", arguments->weights,
+                  "largest weight that this user may request (others: 1; root and the daemon's owner: any)")
+      ->type_name("USER=W")
+      ->allow_extra_args(false);
+  sub->add_option(
+         "--allow-slo", arguments->slos,
+         "shortest objective that this user may set (others: none; root and the daemon's owner: any)")
+      ->type_name("USER=TIME")
       ->allow_extra_args(false);
   sub->add_option("--in-flight", arguments->in_flight,
                   "limit on the submissions in flight of a client that a more urgent one can displace "

@@ -24,6 +24,13 @@
 
 namespace gangway::live {
 
+// What a user other than root and the daemon's owner may request.
+struct UserRights {
+  std::int32_t priority = 0;         // at most
+  double weight = 1;                 // at most
+  std::optional<Duration> slo = {};  // the shortest objective; none: no objective
+};
+
 struct DaemonSettings {
   std::string socket;                  // its folder is created, with mode 0700, if missing
   std::vector<std::string> also = {};  // paths, one for each further GPU, that become links to it
@@ -39,9 +46,9 @@ struct DaemonSettings {
   bool whole_jobs = false;  // a program is one job, unless its `exec` says otherwise
   std::shared_ptr<CheckpointHelper> checkpoints = {};  // that `memory.whole` and moves need
   bool held = false;  // whether clients wait for a new daemon when this one is gone
-  std::map<uid_t, std::int32_t> priorities = {};  // the highest that a user may request; others: 0
-  std::FILE* log = nullptr;                       // one line per step (README.md); null: no log
-  std::FILE* out = stdout;                        // one line per client that leaves; null: none
+  std::map<uid_t, UserRights> rights = {};
+  std::FILE* log = nullptr;  // one line per step (README.md); null: no log
+  std::FILE* out = stdout;   // one line per client that leaves; null: none
 };
 
 // Takes the lock that a daemon holds while it listens on the socket. RunError if another has it.
@@ -124,6 +131,7 @@ class Daemon : private MoveJournal {
   void greet(int socket);
   void greet_program(int socket, const Hello& hello, uid_t user);
   void greet_client(int socket, const Hello& hello, const ucred& peer, Descriptor page);
+  std::optional<UserRights> rights_of(uid_t user) const;  // none: any
   std::int32_t highest_priority(uid_t user) const;
   std::string why_not(const Hello& hello, uid_t user) const;  // empty: acceptable
   void tell_status(int socket);

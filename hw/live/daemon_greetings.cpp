@@ -18,6 +18,7 @@ constexpr std::size_t kMostPrograms = 1024;
 constexpr std::size_t kMostStrangers = 256;  // connected that have said nothing; beyond, the oldest has to go
 constexpr std::size_t kMostConnected = 1024;  // clients, scheduled or not
 constexpr std::size_t kMostNames = 4096;      // further ones are taken for the first
+constexpr Duration kLongestObjective{100LL * 86'400 * 1'000'000'000};
 
 Introduction introduction_of(const Hello& hello) {
   Introduction introduction;
@@ -92,20 +93,33 @@ void Daemon::greet(int socket) {
   gone(socket);
 }
 
-std::int32_t Daemon::highest_priority(uid_t user) const {
-  if (user == 0 || user == geteuid()) return kMostPriority;
-  const auto highest = settings_.priorities.find(user);
-  return highest != settings_.priorities.end() ? highest->second : 0;
+std::optional<UserRights> Daemon::rights_of(uid_t user) const {
+  if (user == 0 || user == geteuid()) return std::nullopt;
+  const auto given = settings_.rights.find(user);
+  return given != settings_.rights.end() ? given->second : UserRights{};
 }
 
+std::int32_t Daemon::highest_priority(uid_t user) const {
+  const auto rights = rights_of(user);
+  return rights ? rights->priority : kMostPriority;
+}
+
+// A priority, a weight or a deadline puts its client before others.
 std::string Daemon::why_not(const Hello& hello, uid_t user) const {
-  const auto highest = settings_.priorities.find(user);
-  if (hello.priority > highest_priority(user))
-    return highest != settings_.priorities.end()
-               ? fmt::format("this user may request priorities up to {}", highest->second)
-               : "only root and the daemon's owner may raise priorities";
-  if (!(hello.weight >= 0.001 && hello.weight <= 1000) || hello.slo_ns < 0)
-    return "expected a weight from 0.001 to 1000 and an objective of 0 or more";
+  if (!(hello.weight >= 0.001 && hello.weight <= 1000) || hello.slo_ns < 0 ||
+      hello.slo_ns > kLongestObjective.ns)
+    return "expected a weight from 0.001 to 1000 and an objective from 0 to 100 days";
+  const auto rights = rights_of(user);
+  if (!rights) return {};
+  if (hello.priority > rights->priority)
+    return rights->priority > 0 ? fmt::format("this user may request priorities up to {}", rights->priority)
+                                : "only root and the daemon's owner may raise priorities";
+  if (hello.weight > rights->weight)
+    return fmt::format("this user may request weights up to {}", rights->weight);
+  if (hello.slo_ns == 0) return {};
+  if (!rights->slo) return "only root and the daemon's owner may set objectives";
+  if (hello.slo_ns < rights->slo->ns)
+    return fmt::format("this user may request objectives of {} or longer", to_text(*rights->slo));
   return {};
 }
 

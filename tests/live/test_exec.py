@@ -47,6 +47,14 @@ class Wrong(unittest.TestCase):
         self.check(2, "--channels", "serve", "--policy", "timeslice", "--channels", "-1")
         self.check(2, "USER=N", "serve", "--policy", "piv", "--allow-priority", "root")
         self.check(2, "from 0 to 1000", "serve", "--policy", "piv", "--allow-priority", "root=1001")
+        self.check(2, "--allow-weight: key 'root': found '0'", "serve", "--policy", "stride", "--allow-weight", "root=0")
+        self.check(2, "--allow-slo: key 'root': found '10'", "serve", "--policy", "edf", "--allow-slo", "root=10")
+        self.check(2, "USER=TIME, expected a user, =, and a time", "serve", "--policy", "edf", "--allow-slo", "root")
+        for policy, *options in (("fcfs", "--channels", "4"), ("disengaged-timeslice", "--channels", "4"),
+                                 ("disengaged-timeslice", "--param", "channels=8", "--channels", "4"), ("timeslice", "--linger", "1 ms"),
+                                 ("timeslice", "--overlap"), ("timeslice", "--in-flight", "4"), ("passthrough", "--drain-limit", "1 ms"),
+                                 ("passthrough", "--forms", "all"), ("fcfs", "--capacity", "1 GiB"), ("fcfs", "--host-memory", "1 GiB")):
+            self.check(2, options[-2] if options[-1][0] != "-" else options[-1], "serve", "--policy", policy, *options)  # would do nothing
         self.check(2, "a group of this machine", "serve", "--policy", "piv", "--group", "no-such-group", "--socket", "/tmp/no-such-socket")
 
     def test_programs(self):
@@ -108,6 +116,21 @@ class Users(unittest.TestCase):
         result = self.run_as_nobody(daemon, "--priority", "4")
         self.assertEqual(result.returncode, 1)
         self.assertIn("this user may request priorities up to 3", result.stderr)
+        daemon.end()
+
+    def test_weights_and_objectives_are_rights_as_priorities_are(self):
+        daemon = Daemon("--policy", "stride", "--group", "nogroup", "--allow-weight", "nobody=2.5", "--allow-slo", "nobody=10 ms")
+        for options, why in ((["--weight", "2.5", "--slo", "10 ms"], None), (["--weight", "2.6"], "this user may request weights up to 2.5"),
+                             (["--slo", "9 ms"], "this user may request objectives of 10 ms or longer")):
+            result = self.run_as_nobody(daemon, *options)
+            self.assertEqual(result.returncode, 1 if why else 0, result.stderr)
+            self.assertIn(why or "", result.stderr)
+        daemon.end()
+        daemon = Daemon("--policy", "edf", "--group", "nogroup")
+        self.assertEqual(self.run_as_nobody(daemon, "--weight", "0.5").returncode, 0)
+        self.assertIn("this user may request weights up to 1", self.run_as_nobody(daemon, "--weight", "1.5").stderr)
+        self.assertIn("only root and the daemon's owner may set objectives", self.run_as_nobody(daemon, "--slo", "1 s").stderr)
+        self.assertEqual(daemon.run(CLIENT, "jobs", "2", options=["--weight", "1000", "--slo", "1 us"])[0], 0)  # the owner
         daemon.end()
 
     def test_others_do_not(self):
