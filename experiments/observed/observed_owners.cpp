@@ -200,7 +200,8 @@ class PlayedOwners {
                         .launch = clock_.down(task.launch + costs_.launch),
                         .run = clock_.down(task.run + costs_.ending),
                         .resume = clock_.down(costs_.resume),
-                        .eviction = clock_.down(std::max(task.eviction + costs_.eviction, costs_.ending))});
+                        .eviction = clock_.down(std::max(task.eviction + costs_.eviction, costs_.ending)),
+                        .ending = clock_.down(costs_.ending)});
     }
     return limits;
   }

@@ -82,6 +82,8 @@ void OwnerAssumptions::left(const Record& record) {
   const Time own_end = owner_->evict_ordered ? std::max(*owner_->evict_ordered, started) : end;
   job.run += std::min(own_end, end) - started;
   if (owner_->evict_ordered) note("eviction", client, end - own_end, limits.eviction);
+  if (owner_->gone && (!owner_->evict_ordered || *owner_->gone < *owner_->evict_ordered))
+    note("ending", client, end - *owner_->gone, limits.ending);
   if (record.why == Why::completed)
     note("run", client, job.run, limits.run + Duration{limits.resume.ns * (job.launches - 1)});
   check_turn(end);

@@ -20,6 +20,7 @@ struct OwnerLimits {
   Duration run;       // of a job over all launches, up to the order to evict, or the end for the last
   Duration resume;    // by which that may grow per relaunch
   Duration eviction;  // from the order, or the first block if later, until the remaining work is known
+  Duration ending;    // from the last block's end until that is known, if it was not ordered off before
 };
 
 // Receives runs one after the other; each begins with restart(). Keeps only released, unfinished jobs.

@@ -63,7 +63,8 @@ Assumptions judged(const std::vector<Record>& records, std::optional<Duration> q
                            .launch = {3},
                            .run = {35},
                            .resume = {2},
-                           .eviction = {8}};
+                           .eviction = {8},
+                           .ending = {2}};
   OwnerLimits low = limits;
   low.priority = 1;
   OwnerAssumptions judge({limits, low}, quantum);
@@ -171,12 +172,25 @@ TEST_CASE("each fault in a run of owners is found") {
   CHECK_FALSE(holds(with(6, 29), "eviction"));
   CHECK_FALSE(holds(with(7, 29), "idle"));  // nobody launched when the owner left
   CHECK_FALSE(holds(with(15, 66), "run"));
+  CHECK_FALSE(holds(with(9, 37), "ending"));
   auto inverted = one_eviction();  // the less urgent one is launched again first
   std::swap(inverted[7].job, inverted[12].job);
   std::erase_if(inverted, [](const Record& r) { return r.time > Time{30}; });
   inverted.push_back(at(40, Mark::gone, 1, 2));
   inverted.push_back(at(40, Mark::left, 1, 2));
   CHECK_FALSE(holds(judged(inverted), "order"));
+}
+
+TEST_CASE("a kernel that is over for long before anybody knows does not pass for its owner's time") {
+  // Over at 5; an urgent job, known at 6, waits until 30.
+  const Assumptions seen =
+      judged({at(0, Mark::eligible, 1), at(0, Mark::launch_ordered, 1, 1), at(2, Mark::started, 1, 1),
+              at(5, Mark::gone, 1, 1), at(6, Mark::eligible, 0), at(30, Mark::left, 1, 1),
+              at(30, Mark::finished, 1), at(30, Mark::launch_ordered, 0, 2), at(32, Mark::started, 0, 2),
+              at(39, Mark::gone, 0, 2), at(40, Mark::left, 0, 2), at(40, Mark::finished, 0)});
+  for (const char* name : {"lateness", "launch", "run", "idle", "order"}) CHECK(holds(seen, name));
+  CHECK(found(seen, "ending")->measured == 25);
+  CHECK_FALSE(seen.held());
 }
 
 TEST_CASE("quanta end when they may, and not much later") {
