@@ -53,7 +53,12 @@ void OwnerAssumptions::eligible(const Record& record) {
   Job& job = jobs_[client];
   job.eligible = record.time;
   const Time due = Time{} + (*nominal_)[client][record.job.number] + jitter_[client];
-  note("lateness", client, record.time - std::max(due, job.free), clients_[client].lateness);
+  const Duration allowed = clients_[client].lateness;
+  // Later only together with its predecessor's finish: between them somebody less urgent would be launched.
+  if (job.free <= due || record.time - due <= allowed)
+    note("lateness", client, record.time - due, allowed);
+  else
+    note("backlog", client, record.time - job.free, {});
   if (!owner_ && !idle_) idle_ = std::max(record.time, free_);
   if (owner_ && !owner_->wanted && displaces(client)) owner_->wanted = std::max(record.time, owner_->ordered);
 }

@@ -193,6 +193,28 @@ TEST_CASE("a kernel that is over for long before anybody knows does not pass for
   CHECK_FALSE(seen.held());
 }
 
+TEST_CASE("a job that waits for its predecessor is known when that one finishes") {
+  // Due at 5, when the first job is under way: it may be known up to 8, or in the instant of the finish.
+  const auto known_at = [](std::int64_t time, std::int64_t finish) {
+    const OwnerLimits limits{"t", 1, {3}, {9}, {99}, {0}, {9}, {9}};
+    OwnerAssumptions judge({limits}, {});
+    const std::vector<std::vector<Duration>> nominal{{Duration{0}, Duration{5}}};
+    judge.restart(nominal, {Duration{}});
+    for (const Record& record :
+         {at(0, Mark::eligible, 0), at(0, Mark::launch_ordered, 0, 1), at(1, Mark::started, 0, 1),
+          at(finish, Mark::gone, 0, 1), at(finish, Mark::left, 0, 1), at(finish, Mark::finished, 0),
+          at(time, Mark::eligible, 0, 0, Why::completed, 1),
+          at(time, Mark::launch_ordered, 0, 2, Why::completed, 1)})
+      judge.record(record);
+    return judge.seen();
+  };
+  CHECK(known_at(40, 40).held());
+  CHECK(known_at(8, 6).held());
+  CHECK_FALSE(holds(known_at(41, 40), "backlog"));
+  CHECK_FALSE(holds(known_at(9, 6), "backlog"));
+  CHECK_FALSE(holds(known_at(9, 4), "lateness"));
+}
+
 TEST_CASE("quanta end when they may, and not much later") {
   // Ordered off at 20, started at 5; somebody waits from 20 on.
   CHECK(holds(judged(one_eviction(), Duration{15}), "quantum"));
