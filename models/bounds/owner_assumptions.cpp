@@ -74,6 +74,7 @@ void OwnerAssumptions::ordered(const Record& record) {
   ++jobs_[client].launches;
   for (std::uint32_t c = 0; c < jobs_.size(); ++c)
     if (c != client && jobs_[c].eligible && displaces(c)) owner_->wanted = record.time;
+  owner_->out_of_turn = !quantum_ && owner_->wanted;
 }
 
 void OwnerAssumptions::left(const Record& record) {
@@ -104,7 +105,13 @@ void OwnerAssumptions::check_turn(Time end) {
   const Time asked = std::min(owner_->evict_ordered.value_or(end), owner_->gone.value_or(end));
   const Time started = owner_->started.value_or(asked);
   if (!quantum_) {
-    if (owner_->wanted) note("order", client, asked - *owner_->wanted, {});
+    // Both cost a launch that the theorem does not count, however short they are.
+    const bool needless =
+        owner_->evict_ordered && (!owner_->wanted || *owner_->evict_ordered < *owner_->wanted);
+    if (owner_->out_of_turn || needless)
+      note("order", client, std::max(Duration{1}, end - owner_->ordered), {});
+    else if (owner_->wanted)
+      note("order", client, asked - *owner_->wanted, {});
     return;
   }
   if (owner_->wanted)

@@ -47,6 +47,7 @@ class OwnerAssumptions : public TraceSink {
     Time ordered;
     std::optional<Time> started, evict_ordered, gone;
     std::optional<Time> wanted;  // a job that may displace it has waited since
+    bool out_of_turn = false;    // fixed priorities: such a job had waited before it was launched
   };
 
   bool displaces(std::uint32_t client) const;

@@ -215,6 +215,19 @@ TEST_CASE("a job that waits for its predecessor is known when that one finishes"
   CHECK_FALSE(holds(known_at(9, 4), "lateness"));
 }
 
+TEST_CASE("an owner that is launched before its turn, or evicted for nobody, is found") {
+  // Launched again though a more urgent job waits, and evicted at once.
+  CHECK_FALSE(
+      holds(judged({at(20, Mark::eligible, 0), at(20, Mark::eligible, 1), at(20, Mark::launch_ordered, 1, 1),
+                    at(20, Mark::evict_ordered, 1, 1), at(22, Mark::gone, 1, 1),
+                    at(23, Mark::left, 1, 1, Why::evicted), at(23, Mark::launch_ordered, 0, 2)}),
+            "order"));
+  auto early = one_eviction();
+  std::swap(early[3], early[4]);
+  early[3].time = Time{19};
+  CHECK_FALSE(holds(judged(early), "order"));
+}
+
 TEST_CASE("quanta end when they may, and not much later") {
   // Ordered off at 20, started at 5; somebody waits from 20 on.
   CHECK(holds(judged(one_eviction(), Duration{15}), "quantum"));
