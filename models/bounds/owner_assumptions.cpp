@@ -59,6 +59,7 @@ void OwnerAssumptions::eligible(const Record& record) {
     note("lateness", client, record.time - due, allowed);
   else
     note("backlog", client, record.time - job.free, {});
+  if (quantum_) wait_for_turn(job, record.time);
   if (!owner_ && !idle_) idle_ = std::max(record.time, free_);
   if (owner_ && !owner_->wanted && displaces(client)) owner_->wanted = std::max(record.time, owner_->ordered);
 }
@@ -72,6 +73,7 @@ void OwnerAssumptions::ordered(const Record& record) {
   owner_->client = client;
   owner_->ordered = record.time;
   ++jobs_[client].launches;
+  if (quantum_) note("ring", client, jobs_[client].second_turns, {});
   for (std::uint32_t c = 0; c < jobs_.size(); ++c)
     if (c != client && jobs_[c].eligible && displaces(c)) owner_->wanted = record.time;
   owner_->out_of_turn = !quantum_ && owner_->wanted;
@@ -93,10 +95,31 @@ void OwnerAssumptions::left(const Record& record) {
   if (record.why == Why::completed)
     note("run", client, job.run, limits.run + Duration{limits.resume.ns * (job.launches - 1)});
   check_turn(end);
+  if (quantum_) count_turn(end);
   owner_.reset();
   free_ = end;
   for (std::uint32_t c = 0; c < jobs_.size(); ++c)
     if (jobs_[c].eligible && (c != client || record.why != Why::completed)) idle_ = end;
+}
+
+void OwnerAssumptions::wait_for_turn(Job& job, Time since) {
+  job.since = since;
+  job.turned.assign(clients_.size(), false);
+  job.second_turns = {};
+}
+
+// Between two turns of a job, and before its first, everybody else has one: the owner's ends now.
+void OwnerAssumptions::count_turn(Time end) {
+  for (std::uint32_t c = 0; c < jobs_.size(); ++c) {
+    Job& job = jobs_[c];
+    if (!job.eligible) continue;
+    if (c == owner_->client) {
+      wait_for_turn(job, end);
+    } else if (job.since < end) {  // what is over when the job comes is not in its way
+      if (job.turned[owner_->client]) job.second_turns += end - owner_->ordered;
+      job.turned[owner_->client] = true;
+    }
+  }
 }
 
 // Whom others displace leaves at once, or, under round robin, at the end of the quantum.

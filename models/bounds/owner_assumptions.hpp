@@ -40,6 +40,10 @@ class OwnerAssumptions : public TraceSink {
     Time free;  // when its predecessor finished
     Duration run;
     std::int64_t launches = 0;
+    // Round robin, while it waits: since when, who has had a turn, and what second turns took.
+    Time since;
+    std::vector<bool> turned;
+    Duration second_turns;
   };
   struct Owner {
     LaunchId launch;
@@ -55,6 +59,8 @@ class OwnerAssumptions : public TraceSink {
   void ordered(const Record& record);
   void left(const Record& record);
   void check_turn(Time end);
+  void wait_for_turn(Job& job, Time since);
+  void count_turn(Time end);
   void note(const char* name, std::uint32_t client, Duration measured, Duration allowed) {
     seen_.note(name, clients_[client].name, measured.ns, allowed.ns);
   }

@@ -238,6 +238,32 @@ TEST_CASE("quanta end when they may, and not much later") {
   CHECK(holds(judged(late, Duration{11}), "turn"));
 }
 
+TEST_CASE("nobody has two turns while another waits for one") {
+  // Three jobs known at 0 with turns of 10, evicted after each, in this order.
+  const auto turns = [](const std::vector<std::uint32_t>& order) {
+    const OwnerLimits limits{"t", 1, {0}, {0}, {99}, {0}, {0}, {0}};
+    OwnerAssumptions judge({limits, limits, limits}, Duration{10});
+    const std::vector<std::vector<Duration>> nominal(3, {Duration{0}});
+    judge.restart(nominal, {Duration{}, Duration{}, Duration{}});
+    for (const std::uint32_t client : {0u, 1u, 2u}) judge.record(at(0, Mark::eligible, client));
+    std::int64_t now = 0;
+    std::uint64_t launch = 0;
+    for (const std::uint32_t client : order) {
+      judge.record(at(now, Mark::launch_ordered, client, ++launch));
+      judge.record(at(now, Mark::started, client, launch));
+      now += 10;
+      for (const Mark mark : {Mark::evict_ordered, Mark::gone, Mark::left})
+        judge.record(at(now, mark, client, launch, Why::evicted));
+    }
+    return judge.seen();
+  };
+  CHECK(turns({0, 1, 2, 0, 1, 2}).held());
+  CHECK(turns({1, 0, 2, 1, 0, 2}).held());
+  // As if 0 re-entered the ring before 2 did.
+  CHECK(found(turns({0, 1, 0, 2, 1, 2}), "ring")->measured == 10);
+  CHECK(found(turns({0, 1, 0, 1, 2}), "ring")->measured == 20);
+}
+
 namespace {
 
 struct PlayedBlock {
