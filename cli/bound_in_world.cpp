@@ -33,6 +33,7 @@ ObserveOptions options_of(const InWorld& in_world) {
   options.mechanism = in_world.mechanism;
   options.length = Duration{static_cast<std::int64_t>(in_world.seconds * 1e9)};
   options.search = in_world.search.value_or(options.search);
+  options.periods = in_world.periods;
   options.seed = in_world.seed;
   return options;
 }
@@ -94,9 +95,6 @@ nlohmann::ordered_json json_of(const TaskSet& set, const BoundReport& bounds, co
 // Options that make no difference to the set in this world.
 void refuse_unused(const InWorld& in_world, const TaskSet& set, const WorldEntry& world) {
   const bool owners = std::holds_alternative<OwningTasks>(set.tasks);
-  if (in_world.search && owners)
-    throw InputError({"--climb", 0}, "scheduler", "kernels that own the device",
-                     "kernels that share it, for which --climb searches");
   if (in_world.mechanism.empty()) return;
   if (!owners)
     throw InputError({"--mechanism", 0}, "scheduler", "kernels that share the device",
@@ -112,10 +110,11 @@ std::string request_of(const InWorld& in_world, const ObserveOptions& options) {
   for (const char* name : {"device.yaml", "workload.yaml", "samples.csv"})
     files += read_file(std::filesystem::path(in_world.from) / name);
   return fmt::format(
-      "world {}, mechanism {}, run {}, search {}, seed {}, slack {}, margin {}, costs [{}], calibration {}",
+      "world {}, mechanism {}, run {}, periods {}, search {}, seed {}, slack {}, margin {}, costs [{}], "
+      "calibration {}",
       in_world.world, in_world.mechanism.empty() ? "usual" : in_world.mechanism, in_world.seconds,
-      options.search, in_world.seed, in_world.slack, in_world.margin, fmt::join(in_world.costs, ", "),
-      sha256_of(files));
+      in_world.periods, options.search, in_world.seed, in_world.slack, in_world.margin,
+      fmt::join(in_world.costs, ", "), sha256_of(files));
 }
 
 }  // namespace
@@ -125,15 +124,20 @@ void add_in_world(CLI::App& sub, InWorld& in_world) {
       sub.add_option("--world", in_world.world,
                      "play the set in this world, and check responses against its bounds with costs")
           ->type_name(fmt::format("{{{}}}", fmt::join(worlds(), ",")));
-  sub.add_option("--run", in_world.seconds, "release jobs for this many seconds (default 1)")
+  sub.add_option("--run", in_world.seconds,
+                 "release jobs for this many seconds, or longer (--periods), over all patterns (default 1)")
       ->check(CLI::Range(0.001, 1e5))
+      ->needs(world);
+  sub.add_option("--periods", in_world.periods,
+                 "each pattern of releases lasts at least this many of the longest period (default 3; 0: as "
+                 "--run says)")
+      ->check(CLI::Range(0, 1'000'000))
       ->needs(world);
   sub.add_option("--mechanism", in_world.mechanism, "eviction mechanism (default: the world's first)")
       ->type_name(value_type::kMechanism)
       ->needs(world);
-  sub.add_option(
-         "--climb", in_world.search,
-         "in a world, for kernels that share: simulations per task that search for bad releases (default 50)")
+  sub.add_option("--climb", in_world.search,
+                 "in a world: simulations per task that search for bad releases (default 50)")
       ->check(CLI::Range(0, 1'000'000))
       ->needs(world);
   auto* const from =

@@ -13,6 +13,7 @@ struct InWorld {
   std::string world, mechanism;
   double seconds = 1;
   std::optional<std::uint64_t> search;
+  std::int64_t periods = 3;
   std::uint64_t seed = 1;
   bool json = false;
   // For drawn sets.

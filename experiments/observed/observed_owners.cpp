@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "experiments/observed/played_set.hpp"
+#include "experiments/observed/searched_owners.hpp"
 #include "hw/mechanisms/real_mechanism.hpp"
 #include "hw/real_time_refusals.hpp"
 #include "models/bounds/owner_assumptions.hpp"
@@ -58,7 +59,7 @@ class PlayedOwners {
     std::iota(order.begin(), order.end(), 0u);
     std::vector<Duration> jitter;
     for (const OwningTask& task : set_.tasks) jitter.push_back(clock_.down(task.jitter));
-    const auto runs = released_runs(released_tasks(), options_.length, options_.seed);
+    const auto runs = all_runs(stop);
     for (std::size_t r = 0; r < runs.size() && !stop; ++r) {
       const auto nominal = release(workload_, runs[r]);
       CostShare share(options_.seed, r);
@@ -188,6 +189,36 @@ class PlayedOwners {
                        clock_.up(task.launch + costs_.launch) + Duration{1000}});
     }
     return tasks;
+  }
+
+  std::vector<ReleasedRun> all_runs(const std::atomic<bool>& stop) const {
+    const auto tasks = released_tasks();
+    const Duration each = pattern_length(tasks, options_.length, options_.periods);
+    auto runs = released_runs(tasks, each, options_.seed);
+    for (FoundReleases& bad : bad_releases_of_owners(dearest(), each, options_.search, options_.seed, stop)) {
+      ReleasedRun& run = runs.emplace_back(ReleasedRun{bad.pattern, {}});
+      for (std::size_t i = 0; i < tasks.size(); ++i) {
+        Stream random(options_.seed, "observed search", {runs.size(), i});
+        run.tasks.push_back(with_jitter(std::move(bad.nominal[i]), tasks[i].jitter, random));
+      }
+    }
+    return runs;
+  }
+
+  // The set in ns, with each cost at its most and without jitter.
+  OwningTasks dearest() const {
+    OwningTasks out;
+    const auto ns = [&](const Rational& time) { return Rational(clock_.down(time).ns); };
+    if (set_.quantum) out.quantum = ns(*set_.quantum) + ns(costs_.lateness);
+    for (const OwningTask& task : set_.tasks) {
+      OwningTask& costly = out.tasks.emplace_back();
+      costly.name = task.name;
+      costly.run = std::max(Rational(1), ns(task.run + costs_.ending));
+      costly.launch = ns(task.launch + costs_.launch);
+      costly.eviction = ns(std::max(task.eviction + costs_.eviction, costs_.ending));
+      costly.period = Rational(clock_.up(*task.period).ns);
+    }
+    return out;
   }
 
   std::vector<OwnerLimits> limits() const {

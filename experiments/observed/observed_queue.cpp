@@ -122,7 +122,7 @@ class PlayedQueue {
 
   std::vector<ReleasedRun> all_runs(const std::atomic<bool>& stop) const {
     const auto tasks = released_tasks();
-    auto runs = released_runs(tasks, options_.length, options_.seed);
+    auto runs = released_runs(tasks, pattern_length(tasks, options_.length, options_.periods), options_.seed);
     if (options_.search == 0) return runs;
     const auto found = search_worst_case(whole_, {std::nullopt, options_.search}, options_.seed, stop);
     for (std::size_t i = 0; i < found.tasks.size(); ++i)

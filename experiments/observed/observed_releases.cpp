@@ -11,6 +11,14 @@ namespace {
 
 constexpr std::uint64_t kNearly = 3;  // runs in which tasks come nearly together
 
+// Those that do not differ only in shorter times.
+std::vector<const ReleasePattern*> full_patterns() {
+  std::vector<const ReleasePattern*> patterns;
+  for (const ReleasePattern& pattern : release_patterns())
+    if (!pattern.shorter) patterns.push_back(&pattern);
+  return patterns;
+}
+
 // A task without a job in the run would tell nothing, nor could a world play it.
 std::vector<Duration> not_empty(std::vector<Duration> releases, std::int64_t horizon, Stream& random) {
   if (releases.empty())
@@ -33,13 +41,17 @@ TaskReleases with_jitter(std::vector<Duration> nominal, Duration jitter, Stream&
   return releases;
 }
 
-std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, Duration length,
+Duration pattern_length(const std::vector<ReleasedTask>& tasks, Duration length, std::int64_t periods) {
+  const auto runs_in_all = static_cast<std::int64_t>(full_patterns().size() + kNearly);
+  Duration each{std::max<std::int64_t>(1, length.ns / runs_in_all)};
+  for (const ReleasedTask& task : tasks) each = std::max(each, Duration{task.period.ns * periods});
+  return each;
+}
+
+std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, Duration each,
                                        std::uint64_t seed) {
-  std::vector<const ReleasePattern*> patterns;
-  for (const ReleasePattern& pattern : release_patterns())
-    if (!pattern.shorter) patterns.push_back(&pattern);
-  const auto runs_in_all = static_cast<std::int64_t>(patterns.size() + kNearly);
-  const std::int64_t horizon = std::max<std::int64_t>(1, length.ns / runs_in_all);
+  const auto patterns = full_patterns();
+  const std::int64_t horizon = each.ns;
   std::vector<ReleasedRun> runs;
   const auto add = [&](const std::string& name, auto releases) {
     ReleasedRun& run = runs.emplace_back(ReleasedRun{name, {}});

@@ -25,9 +25,13 @@ struct ReleasedTask {
   Duration lead;  // how much earlier than others it may arrive to delay them
 };
 
-// Runs with total `length`, one per pattern; every task has a job in each. Deterministic in the random
+// For how long one pattern releases jobs: its part of a total `length`, but at least so many of the longest
+// period.
+Duration pattern_length(const std::vector<ReleasedTask>& tasks, Duration length, std::int64_t periods);
+
+// Runs of this length each, one per pattern; every task has a job in each. Deterministic in the random
 // numbers.
-std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, Duration length,
+std::vector<ReleasedRun> released_runs(const std::vector<ReleasedTask>& tasks, Duration each,
                                        std::uint64_t seed);
 
 // Adds jitter to nominal releases: often the longest and none, so that two jobs come close together.

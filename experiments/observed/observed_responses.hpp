@@ -20,8 +20,9 @@ namespace gangway {
 struct ObserveOptions {
   const WorldEntry* world = nullptr;
   std::string mechanism;      // of evictions; empty: the default
-  Duration length{};          // duration of releases, over all patterns
-  std::uint64_t search = 50;  // simulations per task that search for bad releases, for block-sharing sets
+  Duration length{};          // duration of releases, over all patterns, but
+  std::int64_t periods = 3;   // each pattern lasts at least this many of the longest period
+  std::uint64_t search = 50;  // simulations per task that search for bad releases
   std::uint64_t seed = 1;
 };
 
@@ -39,9 +40,9 @@ struct ObservedResponses {
 };
 
 // One run per release pattern: together, nearly together in changing order, with offsets, sporadic, in
-// bursts, nearly periodic, and patterns that a search found to be bad. On `sim`, each cost takes any time up
-// to its limit. Throws InputError for what the world or its device cannot play: times without a unit, a set
-// that does not fit, another form of set.
+// bursts, nearly periodic, for owners in closed loops, and patterns that a search found to be bad. On `sim`,
+// each cost takes any time up to its limit. Throws InputError for what the world or its device cannot play:
+// times without a unit, a set that does not fit, another form of set.
 ObservedResponses observe_responses(const TaskSet& set, const ObserveOptions& options,
                                     const std::atomic<bool>& stop);
 

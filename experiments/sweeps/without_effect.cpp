@@ -7,6 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "models/recorded.hpp"
+#include "models/world.hpp"
+
 namespace gangway {
 namespace {
 

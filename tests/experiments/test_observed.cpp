@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "experiments/observed/observed_releases.hpp"
 #include "experiments/observed/observed_responses.hpp"
+#include "experiments/observed/searched_owners.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
@@ -147,6 +149,54 @@ TEST_CASE("every cost of owners is needed") {
   CHECK(count(&OwnerCosts::launch) > 0);
   CHECK(count(&OwnerCosts::eviction) > 0);
   CHECK(count(&OwnerCosts::ending) > 0);
+}
+
+TEST_CASE("a pattern lasts for several of the longest period, however short the run") {
+  const std::vector<ReleasedTask> tasks{{Duration{100}, {}, {}}, {Duration{700}, {}, {}}};
+  CHECK(pattern_length(tasks, Duration{80}, 3) == Duration{2100});
+  CHECK(pattern_length(tasks, Duration{80}, 0) == Duration{10});  // eight patterns
+  CHECK(pattern_length(tasks, Duration{80'000}, 3) == Duration{10'000});
+  for (const ReleasedRun& run : released_runs(tasks, Duration{2100}, 1))
+    if (run.pattern == "synchronous") CHECK(run.tasks[1].nominal.size() == 3);
+}
+
+TEST_CASE("in a closed loop others come when a job of the target is over") {
+  OwningTasks set;
+  set.tasks.push_back(
+      {.name = "a", .run = 20, .eviction = 0, .launch = 0, .jitter = 0, .period = Rational(50)});
+  set.tasks.push_back(
+      {.name = "b", .run = 30, .eviction = 10, .launch = 0, .jitter = 0, .period = Rational(200)});
+  const auto found = bad_releases_of_owners(set, Duration{400}, 0, 1, std::atomic<bool>{false});
+  REQUIRE(found.size() == 2);
+  CHECK(found[0].pattern == "closed loop around a");
+  // a comes every 50 from a moment after 0 on, b at 0 and, 200 later, at the next end of a job of a.
+  CHECK(found[0].nominal[0].size() == 8);
+  CHECK(found[0].nominal[1] == std::vector<Duration>{Duration{0}, Duration{221}});
+}
+
+TEST_CASE("searches find releases of owners that are worse than the patterns, and legal") {
+  int worse = 0;
+  for (const int number : CaseNumbers(0, 40)) {
+    const TaskSet set = random_owners(static_cast<std::uint64_t>(number), Given{});
+    ObserveOptions options = in_simulation(static_cast<std::uint64_t>(number), 1);
+    options.search = 40;
+    const auto seen = observe_responses(set, options, std::atomic<bool>{false});
+    for (const auto& task : seen.tasks)
+      worse += task && (task->pattern.starts_with("searched") || task->pattern.starts_with("closed")) ? 1 : 0;
+    CHECK(judge(set, bound_with_costs(set), seen).violated.empty());
+    CHECK(seen.assumptions.held());
+    const auto& owners = std::get<OwningTasks>(set.tasks);
+    OwningTasks in_ns = owners;
+    for (OwningTask& task : in_ns.tasks)
+      for (Rational* time : {&task.run, &task.eviction, &task.launch, &*task.period}) *time = *time * 1000;
+    if (in_ns.quantum) *in_ns.quantum = *in_ns.quantum * 1000;
+    for (const auto& found :
+         bad_releases_of_owners(in_ns, Duration{900'000}, 40, 1, std::atomic<bool>{false}))
+      for (std::size_t i = 0; i < found.nominal.size(); ++i)
+        for (std::size_t k = 1; k < found.nominal[i].size(); ++k)
+          CHECK(Rational((found.nominal[i][k] - found.nominal[i][k - 1]).ns) >= *in_ns.tasks[i].period);
+  }
+  CHECK(worse > 20);
 }
 
 TEST_CASE("queues as slow as their costs say stay below their bounds", "[long]") {

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import sys
 import unittest
 
@@ -73,7 +74,7 @@ class BoundInWorld(ProgramTest):
 
     def test_owners_on_cores(self):
         for scheduler, resume in (("fixed-priority", "10 ms"), ("round-robin\nquantum: 10 ms", "1 ms")):
-            out = self.gangway("bound", "--world", "host", self.file("set.yaml", owners(scheduler, resume)), "--run", 0.2, "--json")
+            out = self.gangway("bound", "--world", "host", self.file("set.yaml", owners(scheduler, resume)), "--run", 0.2, "--periods", 0, "--json")
             report = json.loads(out.stdout)
             self.assertEqual((report["violated"], report["unmet"]), ("", ""))
             for task in report["tasks"]:
@@ -83,7 +84,7 @@ class BoundInWorld(ProgramTest):
 
     def test_an_assumption_that_does_not_hold_is_told_from_a_violated_bound(self):
         text = owners("fixed-priority").replace("launch: 400 ms", "launch: 0 ms").replace("l: 100 us", "l: 0 us")
-        done = self.gangway("bound", "--world", "host", self.file("set.yaml", text), "--run", 0.2, code=1)
+        done = self.gangway("bound", "--world", "host", self.file("set.yaml", text), "--run", 0.2, "--periods", 0, code=1)
         self.assertRegex(done.stderr, r"^error: assumption 'launch' did not hold of \w+: measured \S+ \w+ against 0 ns; no response was above a bound\n$")
         self.assertIn("did not hold", done.stdout)
 
@@ -93,6 +94,20 @@ class BoundInWorld(ProgramTest):
         self.assertRegex(done.stdout, r"\nhead +a ")
         again = self.gangway("bound", "--world", "sim", "set.yaml", "--run", 0.1)
         self.assertEqual(done.stdout, again.stdout)
+
+    def test_a_pattern_lasts_for_three_longest_periods(self):
+        def jobs(*options):
+            return json.loads(self.gangway("bound", "--world", "sim", "set.yaml", "--run", 0.001, "--climb", 0, "--json", *options).stdout)["jobs"]
+
+        self.file("set.yaml", QUEUE)
+        self.assertLess(jobs("--periods", 0), 24)  # eight patterns, two tasks
+        self.assertGreater(jobs(), 8 * 5)
+
+    def test_owners_are_searched_for_bad_releases(self):
+        text = owners("fixed-priority").replace("400 ms", "1 ms").replace("800 ms", "1 ms").replace("10 ms", "0 ms").replace("3600 s", "100 ms")
+        out = json.loads(self.gangway("bound", "--world", "sim", self.file("set.yaml", text), "--run", 0.01, "--climb", 60, "--json").stdout)
+        self.assertEqual((out["violated"], out["unmet"]), ("", ""))
+        self.assertTrue(any(re.match("closed loop|searched", task["pattern"]) for task in out["tasks"]), out["tasks"])
 
     def test_bounds_of_a_file_are_with_its_costs(self):
         with_costs = json.loads(self.gangway("bound", self.file("set.yaml", QUEUE), "--json").stdout)
@@ -105,7 +120,6 @@ class BoundInWorld(ProgramTest):
         queue, owning = self.file("queue.yaml", QUEUE), self.file("owners.yaml", owners("fixed-priority"))
         self.assertIn("kernels that own it", self.refused("bound", "--world", "host", queue, "--mechanism", "host-flag"))
         self.assertIn("found 'sim', expected a world in real time", self.refused("bound", "--world", "sim", owning, "--mechanism", "host-flag"))
-        self.assertIn("kernels that share it", self.refused("bound", "--world", "sim", owning, "--climb", 3))
 
     def test_drawn_sets_are_gone_on_with(self):
         folder = self.calibration()
