@@ -186,6 +186,9 @@ int hold_set(const InWorld& in_world, const std::string& file) {
     fmt::print("{}\n", json_of(set, bounds, seen, judged, in_world.world).dump(1));
   else
     print(set, bounds, seen, judged, in_world.world);
+  bool bounded = false;
+  for (std::size_t i = 0; i < bounds.tasks.size(); ++i) bounded |= bounds.tightest(i) != nullptr;
+  if (!bounded) to_stderr("note: no task of {} has a bound, so no response was held against one\n", set.name);
   if (!judged.violated.empty() && judged.unmet.empty())
     throw RunError("bound violated: " + judged.violated +
                    ", though every assumption that the run shows held: theorem, program or costs are wrong");

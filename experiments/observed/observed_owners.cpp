@@ -107,6 +107,10 @@ class PlayedOwners {
     if (!task.period)
       refuse_set(world_, fmt::format("tasks.{}.T", task.name), "none",
                  "a period, because releases are timed");
+    // Whoever comes no less often than it can be launched would be played for ever.
+    if (const Rational launch = task.launch + costs_.launch; *task.period <= launch)
+      refuse_set(world_, fmt::format("tasks.{}.T", task.name), to_text(clock_.down(*task.period)),
+                 fmt::format("more than the {} that a launch takes", to_text(clock_.down(launch))));
     Client client;
     client.name = task.name;
     client.priority = static_cast<std::int32_t>(set_.tasks.size() - i);

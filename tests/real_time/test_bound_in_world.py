@@ -109,6 +109,11 @@ class BoundInWorld(ProgramTest):
         self.assertEqual((out["violated"], out["unmet"]), ("", ""))
         self.assertTrue(any(re.match("closed loop|searched", task["pattern"]) for task in out["tasks"]), out["tasks"])
 
+    def test_nothing_is_held_against_no_bound(self):
+        text = "kind: taskset\nversion: 1\nname: o\nscheduler: fixed-priority\ntasks: [{name: a, c: 20 us, e: 5 us, l: 1 us, T: 20 us}]\n"
+        done = self.gangway("bound", "--world", "sim", self.file("set.yaml", text), "--run", 0.001)
+        self.assertEqual(done.stderr, "note: no task of o has a bound, so no response was held against one\n")
+
     def test_bounds_of_a_file_are_with_its_costs(self):
         with_costs = json.loads(self.gangway("bound", self.file("set.yaml", QUEUE), "--json").stdout)
         plain = "".join(line + "\n" for line in QUEUE.splitlines() if not line.startswith("costs"))
@@ -167,6 +172,8 @@ class BoundInWorld(ProgramTest):
         refused("scheduler': found 'fcfs', expected", "--world", "sim", self.file("s.yaml", owners("fcfs")))
         refused("T': found 300 ms, expected more than the 810.1 ms that a launch costs", "--world", "sim",
                 self.file("short.yaml", owners("fixed-priority").replace("e: 100 us, l: 100 us, T: 3600 s", "e: 100 us, l: 100 us, T: 300 ms")))
+        refused("T': found 8 us, expected more than the 10 us that a launch takes", "--world", "sim",
+                self.file("often.yaml", "kind: taskset\nversion: 1\nname: o\nscheduler: fixed-priority\ntasks: [{name: a, c: 2 us, e: 1 us, l: 10 us, T: 8 us}]\n"))
         refused("found 0 ns, expected more than the 5 us that a busy block-task takes", "--world", "host",
                 self.file("e.yaml", owners("fixed-priority").replace("e: 100 us", "e: 0 us")))
         refused("GiB of the device", "--world", "host",
