@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
 #include "models/bounds/measured_costs.hpp"
 #include "models/error.hpp"
@@ -20,6 +22,18 @@ constexpr int kMostDraws = 1000;
 constexpr std::int64_t kFewest = 2, kMost = 5;  // tasks
 constexpr double kOfMemory = 0.9;
 constexpr std::int64_t kFarApart = 1'000'000'000'000;  // ns
+
+// Quantities of samples.csv: by calls in a row, and, as in schedules, by the executor.
+constexpr std::array<std::string_view, 4> kLaunches{"launch", "relaunch", "launch after another",
+                                                    "launch after idle"};
+constexpr std::array<std::string_view, 3> kPending{"pending work", "pending work of the whole",
+                                                   "pending work after an eviction"};
+constexpr std::array<std::string_view, 2> kRuns{"transformed", "transformed after another"};
+
+template <std::size_t N>
+bool is_one_of(std::string_view quantity, const std::array<std::string_view, N>& names) {
+  return std::find(names.begin(), names.end(), quantity) != names.end();
+}
 
 std::int64_t pick(Stream& random, std::int64_t least, std::int64_t most) {
   return least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
@@ -76,19 +90,19 @@ MeasuredKernels::MeasuredKernels(const std::filesystem::path& folder, const std:
   std::string chosen = mechanism;
   while (samples.next()) {
     const std::string_view what = samples.text(quantity);
-    if (what != "launch" && what != "relaunch" && what != "pending work" && what != "transformed" &&
-        what != "eviction")
-      continue;
+    const bool launches = is_one_of(what, kLaunches), pending = is_one_of(what, kPending),
+               runs = is_one_of(what, kRuns);
+    if (!launches && !pending && !runs && what != "eviction") continue;
     if (chosen.empty()) chosen = samples.text(of);
     if (samples.text(of) != chosen) continue;
     const auto number = samples.number(value);
     if (!number) samples.refuse(value, "a time in ns");
     const auto ns = static_cast<std::int64_t>(std::ceil(*number));
-    if (what == "launch" || what == "relaunch") launch_ns = std::max(launch_ns, ns);
-    if (what == "pending work") pending_ns = std::max(pending_ns, ns);
+    if (launches) launch_ns = std::max(launch_ns, ns);
+    if (pending) pending_ns = std::max(pending_ns, ns);
     for (One& kernel : kernels) {
       if (samples.text(whose) != kernel.name) continue;
-      if (what == "transformed") kernel.run_ns = std::max(kernel.run_ns, ns);
+      if (runs) kernel.run_ns = std::max(kernel.run_ns, ns);
       if (what == "eviction" && samples.text(parameter) == "0")
         kernel.eviction_ns = std::max(kernel.eviction_ns, ns);
     }

@@ -18,13 +18,13 @@ struct MeasuredKernels {
   struct One {
     std::string name, code_text;
     std::shared_ptr<const KernelCode> code;
-    std::int64_t run_ns = 0;       // alone, in preemptible form
+    std::int64_t run_ns = 0;       // in preemptible form, alone or behind another
     std::int64_t eviction_ns = 0;  // from the order, at any moment, until the last block is gone
   };
   Device device;
   std::vector<One> kernels;
-  std::int64_t launch_ns = 0;  // and relaunch
-  std::int64_t pending_ns = 0;
+  std::int64_t launch_ns = 0;   // and relaunch; also behind another kernel, and after idle times
+  std::int64_t pending_ns = 0;  // after whole launches and evictions
 
   // For one mechanism; empty: the first measured. Throws InputError if the folder is no calibration or
   // contains no kernels.
@@ -39,7 +39,7 @@ struct DrawnSetOptions {
 };
 
 // Costs that calibration does not measure, unless given in the options. Owners: lateness 50 us, resume 20 us.
-// Queues: lateness 50 us, issue 12 us, stream 4 us, refill 2 us, change 3 us, clock 3 us, block 2 us.
+// Queues: lateness 50 us, issue 20 us, stream 6 us, refill 2 us, change 15 us, clock 3 us, block 2 us.
 class DrawnSets {
  public:
   DrawnSets(MeasuredKernels measured, DrawnSetOptions options, std::uint64_t seed);

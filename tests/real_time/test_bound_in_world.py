@@ -150,6 +150,25 @@ class BoundInWorld(ProgramTest):
         text = (self.folder / "whole/sets/set-0.yaml").read_text()
         self.assertIn("code: {name: ", text)
 
+    def test_drawn_costs_are_those_of_schedules(self):
+        folder = self.calibration()
+        def first_set(out):
+            self.gangway("bound", "--world", "sim", "--from", folder, "--draw", 1, "--out", out, "--run", 0.01, "--climb", 0)
+            return (self.folder / out / "sets/set-0.yaml").read_text()
+
+        before = first_set("before")
+        self.assertIn("l: 11001/1000 us", before)
+        self.assertIn("ending: 9 us", before)
+        rows = ("launch after another,flag-copy,t,0,12000", "launch after idle,flag-copy,throttle-2us,100000000,41000",
+                "pending work of the whole,flag-copy,t,0,8000", "pending work after an eviction,flag-copy,t,0,10000",
+                "transformed after another,flag-copy,t,0,2500000", "transformed after another,flag-copy,r,0,1500000")
+        (folder / "samples.csv").write_text(SAMPLES + "".join(row + "\n" for row in rows))
+        after = first_set("after")
+        self.assertIn("l: 41 us", after)
+        self.assertIn("ending: 15 us", after)
+        self.assertRegex(after, "c: (2550|1530) us")
+        self.assertNotRegex(after, "c: (2142|1020) us")
+
     def test_half_a_set_of_rows_is_dropped(self):
         draw = ("bound", "--world", "sim", "--from", self.calibration(), "--run", 0.1, "--draw", 3, "--out", "out")
         self.gangway(*draw)
