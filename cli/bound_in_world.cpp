@@ -152,6 +152,11 @@ void add_in_world(CLI::App& sub, InWorld& in_world) {
           ->needs(world, from, out);
   from->needs(draw);
   out->needs(draw);
+  sub.add_option(
+         "--until-held", in_world.until_held,
+         "stop when in so many of the drawn sets every assumption held; --draw is then the most to draw")
+      ->check(CLI::Range(1, 1'000'000))
+      ->needs(draw);
   sub.add_option("--slack", in_world.slack,
                  "share by which drawn kernels may exceed their measured time (default 0.02)")
       ->check(CLI::Range(0.0, 10.0))
@@ -206,7 +211,7 @@ int hold_drawn_sets(const InWorld& in_world) {
                         .costs = named_values("--cost", in_world.costs, "cost", "a cost, such as lateness")};
   const DrawnSets sets(MeasuredKernels(in_world.from, in_world.mechanism), std::move(drawn), in_world.seed);
   const ObservedSets seen = observe_sets(
-      sets, in_world.draw, options, request_of(in_world, options), in_world.out,
+      sets, in_world.draw, in_world.until_held, options, request_of(in_world, options), in_world.out,
       [](const std::string& row) { to_stderr("{}\n", row); }, catch_interrupts());
   const nlohmann::ordered_json json{{"sets", seen.sets},
                                     {"tasks", seen.tasks},

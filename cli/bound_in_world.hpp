@@ -18,6 +18,7 @@ struct InWorld {
   bool json = false;
   // For drawn sets.
   std::uint64_t draw = 0;
+  std::optional<std::uint64_t> until_held;
   std::string from, out;
   double slack = 0.02, margin = 1.5;
   std::vector<std::string> costs;  // KEY=TIME

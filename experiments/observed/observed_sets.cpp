@@ -51,6 +51,15 @@ std::set<std::uint32_t> sets_of(const std::filesystem::path& file) {
   return done;
 }
 
+std::uint64_t held_in(const std::filesystem::path& file) {
+  std::uint64_t held = 0;
+  if (!std::filesystem::exists(file)) return held;
+  Table table(file);
+  const auto assumptions = table.column("assumptions");
+  while (table.next()) held += table.text(assumptions) == "held" ? 1 : 0;
+  return held;
+}
+
 const char* form_of(const TaskSet& set) {
   const auto* owners = std::get_if<OwningTasks>(&set.tasks);
   if (owners == nullptr) return "queue";
@@ -117,8 +126,9 @@ ObservedSets summary_of(const std::filesystem::path& folder) {
 
 }  // namespace
 
-ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, const ObserveOptions& options,
-                          const std::string& request, const std::filesystem::path& folder,
+ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, std::optional<std::uint64_t> enough,
+                          const ObserveOptions& options, const std::string& request,
+                          const std::filesystem::path& folder,
                           const std::function<void(const std::string&)>& progress,
                           const std::atomic<bool>& stop) {
   refuse_other(folder, request);
@@ -126,7 +136,8 @@ ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, const Obs
       assumptions(folder / "assumptions.csv", kAssumptionColumns);
   const auto done = sets_of(sets.file);
   for (Rows* rows : {&sets, &tasks, &assumptions}) rows->take_up(done);
-  for (std::uint64_t number = 0; number < count && !stop; ++number) {
+  std::uint64_t held = held_in(sets.file);
+  for (std::uint64_t number = 0; number < count && !stop && !(enough && held >= *enough); ++number) {
     if (done.count(static_cast<std::uint32_t>(number)) != 0) continue;
     const TaskSet set = drawn.draw(number);
     write_file(folder / "sets" / (set.name + ".yaml"), to_yaml(set));
@@ -158,6 +169,7 @@ ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, const Obs
     tasks.write();
     assumptions.write();
     sets.write();  // last: with it the set is done
+    held += judged.unmet.empty() ? 1 : 0;
     progress(row);
   }
   for (const Rows* rows : {&tasks, &assumptions, &sets}) rows->write();

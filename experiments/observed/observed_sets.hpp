@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "experiments/observed/drawn_sets.hpp"
@@ -23,12 +24,13 @@ struct ObservedSets {
   bool interrupted = false;
 };
 
-// Draws and plays the sets from 0 to `count` - 1 missing in the folder. Writes a row per set to sets.csv, per
-// task to tasks.csv, per assumption to assumptions.csv, and sets/set-N.yaml for `gangway bound`. `request`
-// identifies the inputs: a folder of another request is refused with InputError. `progress` receives each row
-// of sets.csv.
-ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, const ObserveOptions& options,
-                          const std::string& request, const std::filesystem::path& folder,
+// Draws and plays the sets from 0 to `count` - 1 missing in the folder, in order, until `enough` sets met
+// every assumption (none: all). Writes a row per set to sets.csv, per task to tasks.csv, per assumption to
+// assumptions.csv, and sets/set-N.yaml for `gangway bound`. `request` identifies the inputs: a folder of
+// another request is refused with InputError. `progress` receives each row of sets.csv.
+ObservedSets observe_sets(const DrawnSets& drawn, std::uint64_t count, std::optional<std::uint64_t> enough,
+                          const ObserveOptions& options, const std::string& request,
+                          const std::filesystem::path& folder,
                           const std::function<void(const std::string&)>& progress,
                           const std::atomic<bool>& stop);
 

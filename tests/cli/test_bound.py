@@ -178,7 +178,7 @@ class Bound(ProgramTest):
 
     def test_options_without_effect(self):
         path = self.file("set.yaml", SET)
-        for option, needed in (("--run", "--world"), ("--mechanism", "--world"), ("--climb", "--world"), ("--slack", "--draw"), ("--margin", "--draw")):
+        for option, needed in (("--run", "--world"), ("--mechanism", "--world"), ("--climb", "--world"), ("--slack", "--draw"), ("--margin", "--draw"), ("--until-held", "--draw"), ("--periods", "--world")):
             self.assertIn(f"{option} requires {needed}", self.refused("bound", path, option, 2))
         for option in ("--from", "--out"):
             self.assertIn(f"{option} requires --draw", self.refused("bound", path, option, "x"))

@@ -169,6 +169,16 @@ class BoundInWorld(ProgramTest):
         self.assertRegex(after, "c: (2550|1530) us")
         self.assertNotRegex(after, "c: (2142|1020) us")
 
+    def test_sets_are_drawn_until_enough_hold(self):
+        draw = ("bound", "--world", "sim", "--from", self.calibration(), "--run", 0.01, "--climb", 0, "--draw", 9, "--out", "out")
+        def drawn(*options):
+            self.gangway(*draw, *options)
+            return [row["set"] for row in table(self.folder / "out/sets.csv")]
+
+        self.assertEqual(drawn("--until-held", 2), ["0", "1"])
+        self.assertEqual(drawn("--until-held", 2), ["0", "1"])
+        self.assertEqual(drawn("--until-held", 4), ["0", "1", "2", "3"])
+
     def test_half_a_set_of_rows_is_dropped(self):
         draw = ("bound", "--world", "sim", "--from", self.calibration(), "--run", 0.1, "--draw", 3, "--out", "out")
         self.gangway(*draw)
