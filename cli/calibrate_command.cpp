@@ -90,7 +90,7 @@ void measure_sharing(const CalibrateArguments& arguments, Calibration& c,
   }
 }
 
-// How well it predicts.
+// How well it predicts. Leaves that open if interrupted.
 void judge(const CalibrateArguments& arguments, const std::string& mechanism, Calibration& c,
            const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop) {
   if (arguments.pairs == 0) return;
@@ -102,7 +102,7 @@ void judge(const CalibrateArguments& arguments, const std::string& mechanism, Ca
   try {
     c.expected_error = play_pairs(c, plan, arguments.out, stop);
   } catch (const RunError& error) {
-    if (stop) throw;
+    if (stop) return;
     to_stderr("{}note: no expected_error was measured: {}\n", isatty(STDERR_FILENO) != 0 ? "\r\033[K" : "",
               error.what());
   }
@@ -161,9 +161,16 @@ int calibrate(const CalibrateArguments& arguments, const std::string& command) {
       calibration.summaries = summaries_of(calibration.readings);
     }
     const std::string name = arguments.name.empty() ? calibration.device.name : arguments.name;
+    // Whole from here on, but for what to expect of it.
     write_descriptions(calibration, name, command, arguments.out);
+    write_account(calibration, name, command, arguments.out);
     judge(arguments, plan.mechanisms.front(), calibration, progress, interrupted);
     if (terminal) to_stderr("\r\033[K");
+    if (interrupted && !calibration.expected_error && arguments.pairs > 0) {
+      to_stderr("interrupted: the calibration in {} is whole, but without an expected error\n",
+                arguments.out);
+      return 130;
+    }
     write_account(calibration, name, command, arguments.out);
     print(calibration);
     fmt::print("useful share of a drain: {} (median), for kernels without one as mechanism.params.useful\n",

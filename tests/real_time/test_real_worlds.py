@@ -265,6 +265,22 @@ clients:
         self.assertEqual("\n".join(measured).count("evictions:"), 2)
         self.assertIn("beside_copies: {launch: ", (out / "device.yaml").read_text())
         self.assertGreater(times["t"], 50 * 20_000 / (os.cpu_count() or 1) * 0.9)
+        # Interrupted while pairs are played: it replaces the other, but for the expected error.
+        (out / "pairs.yaml").unlink()
+        process = subprocess.Popen([GANGWAY, "calibrate", "--world", "host", "--workload", file, "--out", out, "--name", "there", "--force"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while not (out / "pairs.yaml").exists() and process.poll() is None:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        errors = process.communicate()[1]
+        if process.returncode == 1 and "too busy with other things" in errors:
+            self.skipTest("the machine is too busy to be measured")
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("is whole, but without an expected error", errors)
+        self.assertIn("name: there", (out / "device.yaml").read_text())
+        cut_short = json.loads((out / "calibration.json").read_text())
+        self.assertNotIn("expected_error", cut_short)
+        self.assertGreater(len(cut_short["quantities"]), 10)
         for wrong in (["--name", 'my "box"'], ["--device", "1"], ["--mechanism", "ideal"]):
             done = self.call("calibrate", "--world", "host", "--workload", file, "--out", self.folder / "other", *wrong)
             self.assertEqual(done.returncode, 2, done.stderr)
