@@ -17,6 +17,7 @@
 #include "hw/intercept/forms/launch_calls.hpp"
 #include "hw/intercept/forms/module_calls.hpp"
 #include "hw/intercept/known_driver.hpp"
+#include "hw/intercept/known_functions.hpp"
 #include "hw/intercept/lost_context.hpp"
 #include "hw/intercept/memory/noted_writes.hpp"
 #include "hw/intercept/ranges.hpp"
@@ -235,16 +236,13 @@ struct Synchronises<I, W, Thread, CUresult(A...)> {
 };
 
 // A driver newer than this table answers with functions that it lacks.
-void note_unknown(const char* symbol) {
-  for (const Intercepted& function : intercepted)
-    if (std::strcmp(function.symbol, symbol) == 0) {
-      gate.found_unknown();
-      std::fprintf(
-          stderr,
-          "gangway: this driver's %s is newer than this build of Gangway, so its calls are not scheduled\n",
-          symbol);
-      return;
-    }
+void note_unknown(const char* symbol, const void* answer) {
+  if (!bypasses_gate(symbol, answer) || !seen_first(answer) || !gate.found_unknown()) return;
+  std::fprintf(
+      stderr,
+      "gangway: this driver's %s is newer than this build of Gangway, so its calls are not scheduled; "
+      "gangway status --json counts such functions\n",
+      symbol);
 }
 
 void answer_with_ours(const char* symbol, void** answer) {
@@ -254,7 +252,7 @@ void answer_with_ours(const char* symbol, void** answer) {
       *answer = function.ours;
       return;
     }
-  note_unknown(symbol);
+  note_unknown(symbol, *answer);
 }
 
 // The context that a call ends. 0: none.
@@ -456,6 +454,11 @@ namespace gangway::intercept {
 Intercepted intercepted[kIntercepted] = {
 #include "hw/intercept/functions.def"
 };
+#undef SUBMISSION
+#undef SYNCHRONISATION
+#undef OBSERVED
+#undef SERVED
+#undef PASSED
 
 namespace {
 

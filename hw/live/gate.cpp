@@ -352,9 +352,10 @@ void Gate::ask_for_priority(std::int32_t priority) {
   if (permit().polled.load() == 0) source_.ring();
 }
 
-void Gate::found_unknown() {
+bool Gate::found_unknown() {
   const std::uint32_t so_far = unknown_.fetch_add(1) + 1;
   if (ClientPage* page = page_.load()) page->unknown.store(so_far);
+  return so_far == 1;
 }
 
 // --- Captures, destruction, forks

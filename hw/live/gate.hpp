@@ -146,7 +146,9 @@ class Gate {
   // is seen to be over at once. Then it passes, and so do further ones until there is progress: others may
   // wait for them.
   void set_patience(std::int64_t ns) { patience_ = ns; }
-  void found_unknown();  // the program requested a driver function that should pass the gate but does not
+  // The program requested another driver function that bypasses the gate, though it may submit. Whether that
+  // is the first.
+  bool found_unknown();
   // The daemon is gone: from now on the gate is open, or closed until another daemon comes. Affects
   // submissions not yet admitted. Earlier permits must stay valid, because threads may still read them.
   void open_to_all();  // while memory is away, only after memory_is_here()

@@ -146,7 +146,7 @@ struct alignas(64) ClientPage {
   std::atomic<std::uint32_t> whole;     // the job is the whole program
   std::atomic<std::uint32_t> ranges;    // its jobs are ranges
   std::atomic<std::uint32_t> channels;  // streams and contexts made
-  // Driver functions that the program requested and the gate does not know.
+  // Driver functions that the program requested and functions.def (hw/intercept) does not list.
   std::atomic<std::uint32_t> unknown;
   std::atomic<std::uint64_t> crowd_submissions;  // of all threads without a slot
   std::atomic<std::uint32_t> orphaned;           // how often and how long it was without a daemon

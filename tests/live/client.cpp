@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -190,6 +191,23 @@ int until(const char* file) {
   return 0;
 }
 
+// Requests the functions that are named (NAME, or NAME@VERSION for that of an older CUDA), twice, and says
+// which the driver has; then so many jobs.
+int requests(int names, char** name, int count) {
+  NEED(cuInit(0));
+  for (int i = 0; i < 2 * names; ++i) {
+    void* function = nullptr;
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    const std::string asked = name[i % names];
+    const std::size_t at = asked.find('@');
+    const int version = at == std::string::npos ? 13000 : std::atoi(asked.c_str() + at + 1);
+    cuGetProcAddress(asked.substr(0, at).c_str(), &function, version, CU_GET_PROC_ADDRESS_DEFAULT, &status);
+    if (i < names) std::printf("%s: %s\n", asked.c_str(), function != nullptr ? "found" : "not found");
+  }
+  std::fflush(stdout);
+  return jobs(count);
+}
+
 // As many streams as it gets, up to `count`; some are destroyed and made again.
 int hoards(int count) {
   Gpu gpu;
@@ -302,6 +320,7 @@ int main(int argc, char** argv) {
   if (std::strcmp(what, "until") == 0) return until(argv[2]);
   if (std::strcmp(what, "forks") == 0) return forks();
   if (std::strcmp(what, "hoards") == 0) return hoards(number);
+  if (std::strcmp(what, "requests") == 0 && argc > 3) return requests(argc - 3, argv + 3, number);
   if (std::strcmp(what, "loop") == 0 && argc > 4)
     return loop(number, std::atoi(argv[3]), std::atoi(argv[4]), argc > 5 ? argv[5] : "");
 #ifdef HAS_RANGES

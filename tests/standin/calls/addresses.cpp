@@ -1,7 +1,10 @@
 // cuGetProcAddress in both versions.
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <span>
+#include <sstream>
+#include <string>
 
 #include "api.hpp"
 #include "tests/standin/calls/call.hpp"
@@ -38,6 +41,26 @@ Answer find(const char* name, int version, bool per_thread) {
   return answer;
 }
 
+// Functions of a driver newer than cuda.h. They do nothing.
+template <int number>
+CUresult newer_function() {
+  static std::atomic<int> calls;  // so that no two are merged into one
+  calls += number;
+  return CUDA_SUCCESS;
+}
+
+// Those that STANDIN_NEWER names, in its order; null: it does not name this one.
+void* newer(const char* name) {
+  static constexpr CUresult (*kFunctions[])() = {newer_function<1>, newer_function<2>, newer_function<3>,
+                                                 newer_function<4>, newer_function<5>, newer_function<6>};
+  static const std::string names = environment_text("STANDIN_NEWER", "");
+  std::istringstream all(names);
+  std::string one;
+  for (const auto function : kFunctions)
+    if (std::getline(all, one, ',') && one == name) return reinterpret_cast<void*>(function);
+  return nullptr;
+}
+
 }  // namespace
 
 CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cuuint64_t flags,
@@ -45,7 +68,8 @@ CUresult cuGetProcAddress_v2(const char* symbol, void** pfn, int cudaVersion, cu
   require(symbol != nullptr && pfn != nullptr);
   require((flags & ~std::uint64_t{3}) == 0 && flags != 3);
   require(cudaVersion <= static_cast<int>(environment_number("STANDIN_DRIVER_VERSION", 13000)));
-  const Answer answer = find(symbol, cudaVersion, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  Answer answer = find(symbol, cudaVersion, flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
+  if (void* const instead = newer(symbol); instead != nullptr) answer = {instead, true};
   *pfn = answer.address;
   if (symbolStatus != nullptr)
     *symbolStatus = answer.address != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS

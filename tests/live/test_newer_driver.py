@@ -1,0 +1,65 @@
+"""A driver with functions that this build does not know: they are counted, and said once."""
+
+import os
+import signal
+import time
+import unittest
+
+from live_daemon import CLIENT, LIMIT, LOOK, STANDIN, Daemon, finish
+
+ONE_LINE = "gangway: this driver's {} is newer than this build of Gangway, so its calls are not scheduled; gangway status --json counts such functions\n"
+
+
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Requests(unittest.TestCase):
+    def requested(self, *names, newer):
+        """What a program that requests these functions is told, and its stderr and count."""
+        daemon = Daemon("--policy", "fcfs")
+        program = daemon.start(CLIENT, "requests", "1000000", *names, STANDIN_NEWER=",".join(newer))
+        try:
+            said = [program.stdout.readline() for _ in names]
+            end = time.monotonic() + LIMIT
+            while not (clients := daemon.status()["clients"]):
+                self.assertLess(time.monotonic(), end, "no client")
+                time.sleep(LOOK)
+        finally:
+            program.terminate()
+        code, _, err = finish(program)
+        self.assertEqual(code, -signal.SIGTERM)
+        daemon.end()
+        return said, err, clients[0]["functions_not_known"]
+
+    def test_new_functions(self):
+        names = ("cuLaunchLater", "cuMemAlloc", "cuMemcpyWithEverythingAsync")
+        said, err, count = self.requested(*names, newer=("cuMemcpyWithEverythingAsync", "cuLaunchLater"))
+        self.assertEqual(said, [f"{name}: found\n" for name in names])
+        self.assertEqual((err, count), (ONE_LINE.format("cuLaunchLater"), 2))
+
+    def test_newer_versions_of_gated_functions(self):
+        _, err, count = self.requested("cuLaunchKernel", newer=["cuLaunchKernel"])
+        self.assertEqual((err, count), (ONE_LINE.format("cuLaunchKernel"), 1))
+
+    def test_what_is_no_business_of_the_gate(self):
+        """A newer version of what need not pass the gate; what the runtime asks for at its start, though no cuda.h has it; no function at all."""
+        newer = ("cuDeviceGetName", "cuGraphicsGLRegisterBuffer", "cuEGLStreamConsumerConnect", "cuGraphicsResourceGetMappedEglFrame",
+                 "cuVDPAUGetDevice", "cuGLGetDevices")
+        lacking = ("cuLaunchLater", "cuD3D9GetDevice")
+        said, err, count = self.requested(*newer, *lacking, "cuMemcpyDtoHAsync", "cuGetExportTable", "cuProfilerStart", newer=newer)
+        self.assertEqual(said[:8], [f"{name}: found\n" for name in newer] + [f"{name}: not found\n" for name in lacking])
+        self.assertEqual((err, count), ("", 0))
+
+    def test_every_function_of_the_header(self):
+        """None of the driver's own answers is taken for a newer one, in its latest version and its first."""
+        table = os.path.join(os.path.dirname(__file__), "..", "..", "hw", "intercept", "functions.def")
+        with open(table) as lines:
+            listed = [line.split("(")[1].split(")")[0].split(",")[0] for line in lines if line[:1].isupper()]
+        names = sorted({name.removesuffix("_ptsz").removesuffix("_ptds").removesuffix("_v2").removesuffix("_v3") for name in listed})
+        self.assertGreater(len(names), 400)
+        said, err, count = self.requested(*names, *(name + "@2000" for name in names), newer=())
+        self.assertGreater(len([line for line in said if line.endswith(": found\n")]), 400)
+        self.assertIn("cuMemAlloc@2000: found\n", said)
+        self.assertEqual((err, count), ("", 0))
+
+
+if __name__ == "__main__":
+    unittest.main()
