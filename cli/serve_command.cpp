@@ -16,6 +16,8 @@
 #include "cli/interrupt.hpp"
 #include "cli/named_values.hpp"
 #include "experiments/running/slice_bound.hpp"
+#include "hw/driver_facts.hpp"
+#include "hw/intercept/known_driver.hpp"
 #include "hw/live/daemon.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -206,6 +208,7 @@ int serve(const ServeArguments& arguments) {
   settings.whole_jobs = settings.memory.slice.has_value() && policy->needs().has(Capability::evict);
   if (settings.memory.whole || migrates)
     settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
+  const int cuda = driver_cuda();  // in a child, so before the daemon has threads
   live::Daemon daemon(entry.name, policy, settings);
   const std::atomic<bool>& stop = catch_interrupts();
   std::string gpus;
@@ -217,6 +220,11 @@ int serve(const ServeArguments& arguments) {
     to_stderr(
         "note: memory moves, so each program is one job, and its turns last a time slice, unless exec "
         "--jobs says otherwise\n");
+  if (cuda > intercept::kKnownCuda)
+    to_stderr(
+        "note: the driver is of CUDA {}, newer than this build of Gangway ({}): its new functions bypass the "
+        "gate; see functions_not_known in gangway status --json\n",
+        cuda_version_text(cuda), cuda_version_text(intercept::kKnownCuda));
   std::fflush(stdout);
   daemon.run(stop);
   return daemon.log_is_whole() ? 0 : 1;

@@ -61,5 +61,22 @@ class Requests(unittest.TestCase):
         self.assertEqual((err, count), ("", 0))
 
 
+@unittest.skipUnless(STANDIN, "there is no stand-in driver")
+class Serve(unittest.TestCase):
+    def said(self, **driver):
+        daemon = Daemon("--policy", "fcfs", around={"LD_LIBRARY_PATH": STANDIN, **driver})
+        self.assertEqual(daemon.status()["clients"], [])
+        return daemon.end()[1]
+
+    def test_a_newer_driver(self):
+        self.assertEqual(self.said(STANDIN_DRIVER_VERSION="13020"),
+                         "note: the driver is of CUDA 13.2, newer than this build of Gangway (13.0): its new functions bypass the gate; "
+                         "see functions_not_known in gangway status --json\n")
+
+    def test_a_known_driver(self):
+        self.assertEqual(self.said(STANDIN_DRIVER_VERSION="13000"), "")
+        self.assertEqual(self.said(STANDIN_DRIVER_VERSION="12040"), "")
+
+
 if __name__ == "__main__":
     unittest.main()
