@@ -7,7 +7,9 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 
 #include "models/error.hpp"
 
@@ -138,6 +141,24 @@ int refuse_program(const std::string& program) {
 std::string path_of_program(const std::string& program) {
   const Looked looked = look_for(program);
   return looked.problem == 0 ? looked.path : std::string();
+}
+
+std::string raised_rights_of(const std::string& program) {
+  const std::string path = path_of_program(program);
+  struct stat file {};
+  struct statvfs mount {};
+  if (path.empty() || stat(path.c_str(), &file) != 0 || statvfs(path.c_str(), &mount) != 0) return {};
+  if ((mount.f_flag & ST_NOSUID) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1) return {};
+  char first[2] = {};
+  std::ifstream(path).read(first, sizeof first);
+  if (first[0] == '#' && first[1] == '!') return {};  // a script runs with its caller's rights
+  if ((file.st_mode & S_ISUID) != 0 && file.st_uid != getuid()) return "is set-user-id";
+  // Without the group's right to execute, the bit means locks of files.
+  if ((file.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && file.st_gid != getgid())
+    return "is set-group-id";
+  if (getuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0)
+    return "has file capabilities";
+  return {};
 }
 
 std::string output_of_program(const std::vector<std::string>& command) {

@@ -17,6 +17,11 @@ int refuse_program(const std::string& program);
 // Path of an executable, looked up in PATH unless it has a slash; empty if there is none.
 std::string path_of_program(const std::string& program);
 
+// Why the loader does not let this process's environment choose the program's libraries: it "is set-user-id",
+// "is set-group-id" (to another than this process's) or "has file capabilities"; empty: it does, or there is
+// no such program. A name without a slash is looked up in PATH.
+std::string raised_rights_of(const std::string& program);
+
 // Standard output of a program with empty standard input and discarded errors. Empty if it cannot be started
 // or fails.
 std::string output_of_program(const std::vector<std::string>& command);

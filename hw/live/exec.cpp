@@ -156,6 +156,13 @@ int execute(const ExecSettings& settings) {
   setenv("GANGWAY_PROGRAM", std::to_string(welcome.program).c_str(), 1);
   make_ready_for_forms(welcome.forms != 0, welcome.notes != 0);
   setenv("GANGWAY_DAEMON", std::to_string(welcome.daemon).c_str(), 1);
+  const std::string raised = raised_rights_of(program);
+  if (!raised.empty())
+    std::fprintf(
+        stderr,
+        "gangway: %s %s, so it runs without the gate (the loader ignores LD_LIBRARY_PATH), and nothing "
+        "of it is scheduled\n",
+        program.c_str(), raised.c_str());
   std::fflush(nullptr);
   int refused = 0;
   const int status = run_program(settings.command, refused);
@@ -168,7 +175,7 @@ int execute(const ExecSettings& settings) {
   if (send_record(socket.get(), &question, sizeof question) &&
       receive_record(socket.get(), &answer, sizeof answer)) {
     answer.why_killed[sizeof answer.why_killed - 1] = '\0';
-    if (answer.clients == 0)
+    if (answer.clients == 0 && raised.empty())
       std::fprintf(stderr,
                    "gangway: %s submitted nothing through libcuda.so.1, so nothing of it was scheduled\n",
                    program.c_str());

@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import struct
 import subprocess
 import tempfile
 import time
@@ -143,6 +144,78 @@ class Users(unittest.TestCase):
         result = self.run_as_nobody(daemon, "--priority", "1")
         self.assertIn("only root and the daemon's owner may raise priorities", result.stderr)
         daemon.end()
+
+
+@unittest.skipUnless(STANDIN and os.geteuid() == 0, "needs the stand-in driver, and to be root")
+class RaisedRights(unittest.TestCase):
+    """Programs for which the loader ignores LD_LIBRARY_PATH. Root starts some that run as nobody, and nobody some that run as root."""
+    NOBODY = 65534
+    MARK = "gangway: {} {}, so it runs without the gate (the loader ignores LD_LIBRARY_PATH), and nothing of it is scheduled\n"
+    UNSEEN = "gangway: {} submitted nothing through libcuda.so.1, so nothing of it was scheduled\n"
+
+    def setUp(self):
+        self.daemon = Daemon("--policy", "piv", "--group", "nogroup")
+        os.chmod(self.daemon.folder, 0o755)
+        if os.statvfs(self.daemon.folder).f_flag & os.ST_NOSUID:
+            self.skipTest("set-user-id has no effect here")
+        self.program = self.daemon.folder + "/program"
+
+    def tearDown(self):
+        self.daemon.end()
+
+    def copy(self, mode, user=0, group=0, text=None):
+        Path(self.program).unlink(missing_ok=True)
+        if text is None:
+            shutil.copy(shutil.which("env"), self.program)
+        else:
+            Path(self.program).write_text(text)
+        os.chown(self.program, user, group)
+        os.chmod(self.program, mode)
+
+    def check(self, why, user=0, group=0, prefix=(), **more):
+        """Runs it, and looks whether the loader ignored what exec puts into the environment: then the line has to be there."""
+        home = f"{self.daemon.folder}/of-{user}"
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        os.chown(home, user, group)
+        result = subprocess.run([*prefix, GANGWAY, "exec", "--socket", self.daemon.socket, "--", self.program], capture_output=True, text=True,
+                                timeout=LIMIT, user=user, group=group, extra_groups=[65534], cwd="/",
+                                env=dict(self.daemon.environment(), XDG_RUNTIME_DIR=home, **more))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, self.MARK.format(self.program, why) if why else self.UNSEEN.format(self.program))
+        self.assertEqual("LD_LIBRARY_PATH" not in result.stdout, bool(why), result.stdout)
+
+    def test_set_user_id(self):
+        self.copy(0o4755, user=self.NOBODY)
+        self.check("is set-user-id")
+        self.copy(0o2755, group=self.NOBODY)
+        self.check("is set-group-id")
+
+    def test_what_raises_nothing(self):
+        self.copy(0o6755)  # to the caller's own user and group
+        self.check(None)
+        self.copy(0o755, user=self.NOBODY, group=self.NOBODY)
+        self.check(None)
+        self.copy(0o2745, group=self.NOBODY)  # no set-group-id without the group's right to execute
+        self.check(None)
+        self.copy(0o4755, user=self.NOBODY, text="#!/bin/sh\nenv\n")  # scripts have their caller's rights
+        self.check(None)
+        self.copy(0o4755, user=self.NOBODY)
+        if shutil.which("setpriv") is not None:
+            self.check(None, prefix=["setpriv", "--no-new-privs"])
+
+    def test_as_another_user(self):
+        if subprocess.run(["test", "-x", GANGWAY], user=self.NOBODY).returncode != 0:
+            self.skipTest("other users cannot reach the program")
+        self.copy(0o4755)
+        self.check("is set-user-id", user=self.NOBODY, group=self.NOBODY)
+        self.copy(0o755)
+        self.check(None, user=self.NOBODY, group=self.NOBODY)
+        try:
+            os.setxattr(self.program, "security.capability", struct.pack("<5I", 0x02000001, 1 << 10, 0, 0, 0))  # to bind low ports
+        except OSError as error:
+            self.skipTest(f"files have no capabilities here: {error}")
+        self.check("has file capabilities", user=self.NOBODY, group=self.NOBODY)
+        self.check(None)  # root has them anyway
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
