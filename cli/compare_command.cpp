@@ -25,6 +25,7 @@ constexpr std::size_t kMostClients = 10;
 constexpr double kOffAlone = 0.02;
 constexpr std::size_t kMostRankings = 20;
 constexpr std::size_t kMostLacking = 10;
+constexpr std::size_t kMostNotes = 20;
 
 struct CompareArguments {
   std::string prediction, measurement, limits, baseline, metrics;
@@ -333,7 +334,17 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<L
   return json;
 }
 
+// Of what the folder's own run has said already.
+void tell_notes(const std::string& folder) {
+  const std::vector<std::string> notes = read_manifest(folder).notes;
+  for (std::size_t n = 0; n < std::min(notes.size(), kMostNotes); ++n)
+    to_stderr("note: {}: {}\n", folder, notes[n]);
+  if (notes.size() > kMostNotes)
+    to_stderr("note: {}: {} more in manifest.json\n", folder, notes.size() - kMostNotes);
+}
+
 void tell_changed(const std::string& folder) {
+  tell_notes(folder);
   for (const std::string& name : changed_tables(folder))
     to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
 }

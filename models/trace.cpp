@@ -24,6 +24,8 @@ std::string name_of(Mark mark) {
       return "killed";
     case Mark::refused:
       return "refused";
+    case Mark::program_ended:
+      return "program ended";
     case Mark::launch_ordered:
       return "launch ordered";
     case Mark::started:

@@ -24,6 +24,7 @@ enum class Mark : std::uint8_t {
   access,          // how such a client may submit; amount: Access, or kSampled
   killed,          // the job ended unfinished: its client was stopped
   refused,         // likewise: its client got too few channels
+  program_ended,   // likewise: its client's program ended by itself
   launch_ordered,  // amount: first block-task of the range
   started,         // first block runs
   paused,          // no block of the launch runs, though some remain
@@ -91,6 +92,8 @@ class TraceSink {
   virtual void uncertain(Duration) {}
   // How late the scheduler was in this run; told once, at the end, by real-time worlds.
   virtual void late(const Lateness&) {}
+  // A line for people about this run; told once it is over, by worlds whose clients are programs.
+  virtual void remark(const std::string&) {}
   // Whether the rest of the run is not wanted. Worlds poll this, because records may be late or rare.
   virtual bool stopped() const { return false; }
 };

@@ -54,7 +54,7 @@ std::list<JobMetric> Metrics<JobMetric>::usual() {
       {{.name = "launches", .label = "launches", .unit = MetricUnit::count, .meaning = "Number of its launches."},
        Kind::whole, always([](const JobResult& j) { return j.launches; })},
       {{.name = "outcome", .label = "outcome", .unit = MetricUnit::text,
-        .meaning = "`finished`, `unfinished` when the run ended, `killed` by the policy, or `out of resources`."},
+        .meaning = "`finished`, `unfinished` when the run ended, `killed` by the policy, `out of resources`, or `program ended`: its client's program ended by itself."},
        Kind::text, always([](const JobResult& j) { return name_of(j.outcome); })},
       {{.name = "priority", .label = "priority", .unit = MetricUnit::count, .meaning = "Its client's priority."},
        Kind::whole, always([](const JobResult& j) { return j.priority; })}};

@@ -155,10 +155,10 @@ std::list<ServiceMetric> Metrics<ServiceMetric>::usual() {
   for (const LatencyPercentile& each : kLatencies) all.push_back(latency(each));
   all.splice(all.end(), std::list<ServiceMetric>{
       {{.name = "lower_bounds", .label = "lower bounds", .unit = MetricUnit::text,
-        .meaning = "Percentiles that unfinished jobs could raise, separated by |; all of them, and what later jobs could raise, if it was killed or refused."},
+        .meaning = "Percentiles that unfinished jobs could raise, separated by |; all of them, and what later jobs could raise, if it was killed or refused or its program ended."},
        lower_bounds},
       {{.name = "upper_bounds", .label = "upper bounds", .unit = MetricUnit::text,
-        .meaning = "What later jobs could lower, separated by |, if it was killed or refused."},
+        .meaning = "What later jobs could lower, separated by |, if it was killed or refused or its program ended."},
        upper_bounds},
       {{.name = "latency_ns_p99_most", .label = "p99 latency at most", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "`latency_ns_p99` if unfinished jobs never finished; empty: unbounded."},

@@ -168,7 +168,7 @@ class ResultFolder::Tables {
 };
 
 void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished, Findings& findings,
-                                SchedulerAccount& scheduler, TableSink* told) {
+                                RunAccount& account, TableSink* told) {
   const auto parsed = [](const Part& part) { return GroupRows::from_json(Json::parse(part.rows)); };
   Tables tables(*experiment_, parts_.path(), parsed(*parts_.store().first()));
   const auto judged = judged_points(experiment_->published);
@@ -181,7 +181,8 @@ void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished,
     if (part.error.empty()) {
       switching.add(part.point, part.name, rows.summary);
       equal.add(rows);
-      scheduler.add(rows.summary);
+      account.scheduler.add(rows.summary);
+      account.notes.insert(account.notes.end(), rows.notes.begin(), rows.notes.end());
       unfinished.add(part.point, part.name, rows);
     }
     if (findings.rows.size() < kMostReported)
@@ -211,7 +212,7 @@ Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {
   if (!parts_.store().first()) throw RunError("nothing could be played");
   Measured measured;
   UnfinishedCells unfinished;
-  write_tables(measured, unfinished, findings, account.scheduler, tables);
+  write_tables(measured, unfinished, findings, account, tables);
   findings.verdicts = judge(experiment_->published, measured);
   NewFile published(parts_.path() / "published.csv");
   published.write(csv_names(row_of({}, {}, "")) + "\n");

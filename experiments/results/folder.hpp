@@ -51,15 +51,15 @@ class ResultFolder {
 
   // Writes the final files, with failed groups as summary.csv rows that contain only the reason, and removes
   // the parts unless some failed. RunError if all failed; then nothing is written.
-  Findings finish(RunAccount& account,           // receives what all rows say of the scheduler
+  Findings finish(RunAccount& account,           // receives what all rows say of the scheduler, and notes
                   TableSink* tables = nullptr);  // also receives all rows
   // For a part of results: no tables and no findings. The parts stay, for a merge.
   void finish_part(const RunAccount& account);
 
  private:
   class Tables;
-  void write_tables(Measured& measured, UnfinishedCells& unfinished, Findings& findings,
-                    SchedulerAccount& scheduler, TableSink* told);
+  void write_tables(Measured& measured, UnfinishedCells& unfinished, Findings& findings, RunAccount& account,
+                    TableSink* told);
   nlohmann::ordered_json manifest_of(const RunAccount& account) const;
 
   const Experiment* experiment_;

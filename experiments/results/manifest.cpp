@@ -123,6 +123,7 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::optional<
          {"device", {{"name", m.device}, {"sms", m.device_sms}, {"memory", m.device_memory.count}}},
          {"another_device", m.is_another()}});
   if (!account.best_cases.empty()) json["best_cases"] = account.best_cases;
+  if (!account.notes.empty()) json["notes"] = account.notes;
   json["files"] = Json::object();
   json["configuration"] = Json::parse(configuration);
   return json;
@@ -189,6 +190,9 @@ std::optional<Manifest> read_manifest_file(const fs::path& file) {
   manifest.files = files_of(json);
   manifest.version = text_of(json, "gangway");
   manifest.commit = text_of(json, "commit");
+  if (const auto notes = json.find("notes"); notes != json.end() && notes->is_array())
+    for (const Json& note : *notes)
+      if (note.is_string()) manifest.notes.push_back(note.get<std::string>());
   if (const auto seed = json.find("seed"); seed != json.end() && seed->is_number_unsigned())
     manifest.seed = seed->get<std::uint64_t>();
   if (const auto count = json.find("replications"); count != json.end() && count->is_number_unsigned())

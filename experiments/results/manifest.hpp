@@ -51,6 +51,7 @@ struct Manifest {
   std::uint32_t replications = 1;
   std::string sigma = "population", standalone = "transformed";  // how metrics are defined
   std::string version = {}, commit = {};                         // of Gangway
+  std::vector<std::string> notes = {};                           // RunAccount::notes
 };
 
 // How a run came about, for the manifest.
@@ -70,6 +71,7 @@ struct RunAccount {
   std::vector<std::string> best_cases;  // RecordedMachines::best_cases()
   std::uint64_t failed = 0;             // missing result groups
   std::uint64_t merged_parts = 0;       // number of joined parts
+  std::vector<std::string> notes = {};  // on single runs, one line each: GroupRows::notes
 };
 
 std::string utc_now();  // as a manifest has it

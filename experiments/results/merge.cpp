@@ -230,6 +230,7 @@ class Merge::Destination {
     report.findings = folder_->finish(account);
     report.account = std::move(account);
     report.notes = recordings.notes();
+    report.notes.insert(report.notes.end(), report.account.notes.begin(), report.account.notes.end());
     return report;
   }
 

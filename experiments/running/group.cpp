@@ -60,6 +60,7 @@ nlohmann::ordered_json GroupRows::json() const {
   if (!replications.empty()) json["replications"] = table_json(replications);
   for (const auto& [client, own] : service_replications)
     json["service_replications"][client] = table_json(own);
+  if (!notes.empty()) json["notes"] = notes;
   return json;
 }
 
@@ -75,6 +76,8 @@ GroupRows GroupRows::from_json(const nlohmann::ordered_json& json) {
   if (const auto each = json.find("service_replications"); each != json.end())
     for (const auto& [client, own] : each->items())
       rows.service_replications.emplace_back(client, table_from(own));
+  if (const auto notes = json.find("notes"); notes != json.end())
+    rows.notes = notes->get<std::vector<std::string>>();
   return rows;
 }
 
@@ -119,6 +122,7 @@ void Group::take(const UnitResult& replication, const ResponseTimes& all) {
   for (std::size_t gpu = 0; gpu < evictions_.size(); ++gpu)
     evictions_[gpu] += replication.evictions_by_gpu[gpu];
   lateness_.add(replication.lateness);
+  notes_.insert(notes_.end(), replication.notes.begin(), replication.notes.end());
   events_ += replication.events;
   all_responses_.add(all);
 }
@@ -190,6 +194,7 @@ GroupRows Group::rows() const {
   rows.replications = each_replication_;
   rows.service_replications = each_service_;
   rows.events = events_;
+  rows.notes = notes_;
   rows.jobs = static_cast<std::int64_t>(cell(rows.summary, "jobs").number().value_or(0));
   return rows;
 }

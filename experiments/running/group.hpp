@@ -25,6 +25,7 @@ struct GroupRows {
   std::vector<std::pair<std::string, std::vector<Row>>> service_replications;
   std::uint64_t events = 0;
   std::int64_t jobs = 0;
+  std::vector<std::string> notes;  // UnitResult::notes of all replications
 
   nlohmann::ordered_json json() const;
   static GroupRows from_json(const nlohmann::ordered_json& json);
@@ -63,6 +64,7 @@ class Group {
   std::vector<double> switching_;               // by replication, where it is known
   std::vector<double> evictions_;  // by GPU, summed over replications; empty where they are not counted
   Lateness lateness_;
+  std::vector<std::string> notes_;
   std::uint64_t events_ = 0;
 };
 

@@ -132,6 +132,8 @@ class Runner {
     if (!played) return;
     if (trace && played->result) traces_.finish(*trace, unit);
     if (played->result)
+      for (const std::string& note : played->result->notes) options_.say("note: " + note);
+    if (played->result)
       work_.count(played->result->events, static_cast<std::uint64_t>(played->result->metrics.jobs));
     if (!take(group, replication, std::move(*played))) return;
     if (group.error().empty())

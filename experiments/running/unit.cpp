@@ -96,13 +96,16 @@ class StoppableSink : public TraceSink {
     if (also_ != nullptr) also_->uncertain(clock);
   }
   void late(const Lateness& lateness) override { lateness_.add(lateness); }
+  void remark(const std::string& line) override { remarks_.push_back(line); }
   bool stopped() const override { return stop_.load(std::memory_order_relaxed); }
   const Lateness& lateness() const { return lateness_; }
+  std::vector<std::string> take_remarks() { return std::exchange(remarks_, {}); }
 
  private:
   TraceSink& next_;
   SwitchMeter& switching_;
   Lateness lateness_;
+  std::vector<std::string> remarks_;
   TraceSink* also_ = nullptr;
   SliceMeter* slices_ = nullptr;
   DepartureMeter* departures_ = nullptr;
@@ -126,6 +129,11 @@ class TracedSink : public TraceSink {
   TraceSink& trace_;
   const std::atomic<bool>& stop_;
 };
+
+// Empty where there is one only.
+std::string numbered_if(const char* what, std::uint32_t number, std::uint32_t of) {
+  return of > 1 ? fmt::format(", {} {}", what, number) : std::string();
+}
 
 constexpr Duration kLeastPatience{1'000'000'000};  // with a policy's call, however short the watchdog is
 
@@ -270,6 +278,11 @@ std::optional<UnitResult> play(const Experiment& experiment, const Point& point,
       result.evictions_by_gpu[gpu] +=
           static_cast<double>(run_meter.evictions_from({gpu})) / static_cast<double>(permutations);
     rows.run_over(permutation);
+    for (const std::string& remark : records.take_remarks())
+      result.notes.push_back(
+          fmt::format("point {} under {}{}{}: {}", unit.point, stage.policy.label,
+                      numbered_if("replication", unit.replication, experiment.replications),
+                      numbered_if("permutation", permutation, permutations), remark));
   }
   result.metrics = meter.metrics();
   result.responses = meter.responses();

@@ -27,7 +27,8 @@ struct UnitResult {
   std::vector<double> evictions_by_gpu;  // per run, if counted
   std::string job_rows;                  // rows of jobs.csv, sorted; empty if not requested
   std::uint64_t events = 0;
-  Lateness lateness;  // of a real-time scheduler
+  Lateness lateness;               // of a real-time scheduler
+  std::vector<std::string> notes;  // what the world remarked of its runs, one line each, with their place
 };
 
 struct Unit {

@@ -12,7 +12,9 @@ int thread_of(const Record& record) { return static_cast<int>(record.job.client.
 bool is_of_program(Mark mark) {
   return mark == Mark::told_to_leave || mark == Mark::kernels_left || mark == Mark::kernels_go_on;
 }
-bool is_end_of_job(Mark mark) { return mark == Mark::finished || mark == Mark::killed; }
+bool is_end_of_job(Mark mark) {
+  return mark == Mark::finished || mark == Mark::killed || mark == Mark::program_ended;
+}
 
 nlohmann::ordered_json args_of(const Record& record, const Client& client) {
   nlohmann::ordered_json args{{"job", record.job.number}};

@@ -84,6 +84,7 @@ void Timeline::draw(const Record& r) {
       return access(r);
     case Mark::killed:
     case Mark::refused:
+    case Mark::program_ended:
       leave(r);
       return instant(r, name_of(r.mark).c_str());
     case Mark::issued:

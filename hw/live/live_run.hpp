@@ -17,14 +17,15 @@
 
 namespace gangway::live {
 
-inline constexpr Duration kStart{20'000'000};  // from the orders for a run to its time 0
+inline constexpr Duration kStart{20'000'000};           // from the orders for a run to its time 0
+inline constexpr Duration kProgramEnds{1'000'000'000};  // for a program to end after its client
 
 class LiveSession::Run {
  public:
   Run(LiveSession& session, const Play& play)
       : session_(session), play_(play), clients_(play.setup.workload.clients), needs_(play.policy.needs()) {}
 
-  std::vector<Record> records() {
+  Played play() {
     begin();
     const Time horizon = play_.setup.horizon;
     Time end = now();
@@ -36,7 +37,9 @@ class LiveSession::Run {
     end = std::min(end, horizon);
     session_.hold_all();  // nothing is released from now on
     watch_programs(now());
-    return live_trace(histories(end), sharing(), end);
+    hear_how_programs_ended();
+    std::vector<LiveHistory> all = histories(end);
+    return {live_trace(all, sharing(), end), std::move(remarks_)};
   }
 
   void left(const LiveClient& client, Member& member) {
@@ -47,11 +50,13 @@ class LiveSession::Run {
       const std::uint64_t number = client.jobs_over() - member.base;
       if (LiveJob* job = number_of(member, number, client)) {
         job->over = now();
-        job->killed = member.killed;
+        if (member.killed) job->over_as = Mark::killed;
+        member.ended_inside = true;
       }
     }
     if (!history.spans.empty() && !history.spans.back().shut) history.spans.back().shut = now();
     member.out = true;
+    if (!member.ended) member.ended = now();
   }
 
   void step(Time at, Step step, Member& member) {
@@ -110,11 +115,17 @@ class LiveSession::Run {
       const Client& client = clients_[c];
       Member& of = member(c);
       of.history = {};
-      of.out = of.killed = false;
-      of.base = of.taken = of.client->jobs_begun();
-      of.departed = of.client->departures();
+      of.out = of.killed = of.ended_inside = of.reported = false;
+      of.ended.reset();
       of.history.alone = standalone_of(play_.setup, client);
       of.history.priority = client.priority;
+      if (of.client == nullptr) {  // its program ended after it was warm
+        of.out = true;
+        of.ended = Time{};
+        continue;
+      }
+      of.base = of.taken = of.client->jobs_begun();
+      of.departed = of.client->departures();
       of.history.gpu = static_cast<std::uint8_t>(of.client->gpu);
       Introduction& introduction = of.client->introduction;
       introduction.priority = client.priority;
@@ -139,6 +150,7 @@ class LiveSession::Run {
       const Time first = first_release(play_.setup.workload, clients_[c], position);
       LiveReleases& releases =
           releases_.emplace(c, LiveReleases(play_.setup, ClientId{c}, play_.seed, first)).first->second;
+      if (member(c).out) continue;
       releases.begin(*member(c).client, origin_);
       releases.look(*member(c).client, Time{}, play_.setup.horizon);
     }
@@ -161,14 +173,7 @@ class LiveSession::Run {
     looked_ = at;
     for (std::size_t c = 0; c < clients_.size(); ++c) {
       Member& of = member(c);
-      LivePrograms::End end;
-      if (session_.programs_->ended(clients_[c].name, end)) {
-        if (!end.well && !of.killed)
-          session_.fail(
-              clients_[c].name, end,
-              fmt::format("at {} of a run, after {} jobs", to_text(at - Time{}), of.history.jobs.size()));
-        of.out = true;
-      }
+      look_whether_it_ended(clients_[c].name, of, at);
       if (of.out) continue;
       const std::size_t jobs = of.history.jobs.size() + (of.client->in_job() ? 1 : 0);
       if (jobs != progress_[c].first || !of.client->in_job() || !gate_open(of)) progress_[c] = {jobs, at};
@@ -177,6 +182,48 @@ class LiveSession::Run {
                                    to_text(play_.setup.watchdog), kWhatEndsAJob));
     }
   }
+  void look_whether_it_ended(const std::string& name, Member& of, Time at) {
+    LivePrograms::End end;
+    if (!session_.programs_->ended(name, end)) return;
+    of.reported = true;
+    if (!end.well && !of.killed)
+      session_.fail(
+          name, end,
+          fmt::format("at {} of a run, after {} jobs", to_text(at - Time{}), of.history.jobs.size()));
+    of.out = true;
+    if (!of.ended) of.ended = at;
+  }
+
+  // A client that is gone may have crashed. How its program ended follows soon, unless other processes of it
+  // go on.
+  void hear_how_programs_ended() {
+    for (const Client& client : clients_) {
+      Member& of = session_.members_.at(client.name);
+      const Time until = now() + kProgramEnds;
+      while (of.ended && !(of.reported && of.client == nullptr) && now() < until) {
+        if (!of.reported) look_whether_it_ended(client.name, of, now());
+        session_.turn();
+      }
+    }
+  }
+
+  // A client that ended by itself although more of its jobs would have followed: the next one is lost.
+  // `begun`: its jobs that have begun.
+  void miss_the_rest(std::uint32_t c, Member& of, std::size_t begun) {
+    if (*of.ended >= play_.setup.horizon) return;
+    std::vector<LiveJob>& jobs = of.history.jobs;
+    const std::size_t done = begun - (of.ended_inside ? 1 : 0);
+    if (jobs.size() == done) jobs.push_back({*of.ended, {}, {}});
+    jobs[done].over = std::max(jobs[done].arrived, *of.ended);
+    jobs[done].over_as = Mark::program_ended;
+    constexpr std::int64_t kMs = 1'000'000;
+    const Duration at{(*of.ended - Time{}).ns / kMs * kMs};
+    const std::string run =
+        play_.setup.horizon == Time::max() ? std::string() : " of " + to_text(play_.setup.horizon - Time{});
+    remarks_.push_back(fmt::format("{}: its program ended after {} {}, {} into a run{}, so jobs are missing",
+                                   clients_[c].name, done, done == 1 ? "job" : "jobs", to_text(at), run));
+  }
+
   bool gate_open(const Member& member) const {
     return sharing() == Sharing::free || (!member.history.spans.empty() && !member.history.spans.back().shut);
   }
@@ -237,10 +284,13 @@ class LiveSession::Run {
         if (of.client->jobs_begun() > of.taken) number_of(of, of.taken - of.base, *of.client);
         collect_departures(of, *of.client, true);
       }
+      const std::size_t begun = of.history.jobs.size();
+      const bool through = releases_.at(c).through(begun);
       // Requests that arrived while it was busy.
       const std::vector<Time> told = releases_.at(c).all(end);
-      for (std::size_t j = of.history.jobs.size(); j < told.size() && told[j] <= end; ++j)
+      for (std::size_t j = begun; j < told.size() && told[j] <= end; ++j)
         of.history.jobs.push_back({told[j], {}, {}});
+      if (of.ended && !of.killed && !through) miss_the_rest(c, of, begun);
       all.push_back(std::move(of.history));
     }
     return all;
@@ -253,6 +303,7 @@ class LiveSession::Run {
   std::int64_t origin_ = 0;  // of the run, CLOCK_MONOTONIC
   std::map<std::uint32_t, LiveReleases> releases_;
   std::map<std::size_t, std::pair<std::size_t, Time>> progress_;  // jobs, and since when
+  std::vector<std::string> remarks_;
   Time looked_;
 };
 

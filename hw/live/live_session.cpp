@@ -83,7 +83,7 @@ void LiveSession::fail(const std::string& name, const LivePrograms::End& end, co
                              end.last.empty() ? std::string() : "; its last line: " + end.last));
 }
 
-std::vector<Record> LiveSession::play(const Play& play) {
+LiveSession::Played LiveSession::play(const Play& play) {
   static const std::atomic<bool> go_on{false};
   share(play.setup, go_on);
   warm_up(play.setup.workload, go_on);  // whoever has ended in the run before
@@ -94,10 +94,10 @@ std::vector<Record> LiveSession::play(const Play& play) {
     open_to_all();
   };
   try {
-    std::vector<Record> records = run.records();
+    Played played = run.play();
     leave();
     settle(play.setup.workload, play.setup.watchdog);
-    return records;
+    return played;
   } catch (...) {
     leave();
     settle(play.setup.workload, play.setup.watchdog);

@@ -36,8 +36,7 @@ class LiveSession : public Watcher {
   // no job of one ends.
   bool prepare(const WorldSetup& setup, Workload& workload, const std::atomic<bool>& stop);
 
-  // Plays a run of prepared programs and returns its trace. Empty if the sink was stopped. RunError if a
-  // program fails.
+  // Plays a run of prepared programs. Empty if the sink was stopped. RunError if a program fails.
   struct Play {
     const WorldSetup& setup;
     const RunSeed& seed;
@@ -45,7 +44,11 @@ class LiveSession : public Watcher {
     Policy& policy;
     const TraceSink& sink;
   };
-  std::vector<Record> play(const Play& play);
+  struct Played {
+    std::vector<Record> records;       // its trace
+    std::vector<std::string> remarks;  // one line for each client whose program ended too early
+  };
+  Played play(const Play& play);
 
   // Bytes of the device that clients may hold where memory moves: as in simulation.
   static std::uint64_t most_memory(const WorldSetup& setup) {
@@ -72,6 +75,9 @@ class LiveSession : public Watcher {
     LiveHistory history;
     bool out = false;  // has ended
     bool killed = false;
+    std::optional<Time> ended = {};  // when the client was gone
+    bool ended_inside = false;       // during a job
+    bool reported = false;           // how its program ended
   };
   class Run;
 

@@ -59,7 +59,7 @@ class Writer {
           .mark = Mark::released});
   }
   void over(JobId id, const LiveJob& job) {
-    if (job.over) note({.time = *job.over, .job = id, .mark = job.killed ? Mark::killed : Mark::finished});
+    if (job.over) note({.time = *job.over, .job = id, .mark = job.over_as});
   }
 
   void departure(ClientId client, const std::vector<LiveJob>& jobs, const Departure& of) {
@@ -122,6 +122,8 @@ class Writer {
         return 3;
       case Mark::finished:
       case Mark::killed:
+      case Mark::refused:
+      case Mark::program_ended:
         return 4;
       case Mark::launch_ordered:
       case Mark::submitted:

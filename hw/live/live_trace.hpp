@@ -18,7 +18,7 @@ enum class Sharing {
 struct LiveJob {
   Time arrived;
   std::optional<Time> begun, over;
-  bool killed = false;  // then `over` is that time
+  Mark over_as = Mark::finished;  // or killed, refused, program_ended; at `over`
 };
 
 // A period of an open gate, from its opening until the next client may begin: once nothing is left on the

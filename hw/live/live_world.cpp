@@ -67,8 +67,9 @@ class LiveWorld : public World {
 
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                     TraceSink& trace) override {
-    const std::vector<Record> records = session(setup_).play({setup_, seed, order, policy, trace});
+    const auto [records, remarks] = session(setup_).play({setup_, seed, order, policy, trace});
     for (const Record& record : records) trace.record(record);
+    for (const std::string& remark : remarks) trace.remark(remark);
     return records.size();
   }
 

@@ -24,8 +24,8 @@ struct ClientPace {
 
 // Unfinished jobs are left out, unless they are more than 5 % of its jobs and than it always has, or counting
 // each with what is known of it raises the mean by more than 5 %: then each counts so, the client is
-// understated, and those means are lower bounds. So it is if a job was killed or refused, as that never gets
-// a response; then each counts only where that raises the mean.
+// understated, and those means are lower bounds. So it is if a job is lost (is_lost()), as that never gets a
+// response; then each counts only where that raises the mean.
 struct ClientAverages {
   double ntt = 0;
   double response_ns = 0;
@@ -90,7 +90,7 @@ class ReplicationMeter : public JobSink {
     Time last_finish, last_over;       // the latter: finished or not
     double standalone = 0;             // of finished jobs
     std::int64_t jobs = 0, released = 0;
-    bool lost = false;  // a job was killed or refused
+    bool lost = false;  // a job was (is_lost())
   };
   struct Sums {
     double ntt = 0, response = 0, waiting = 0, standalone = 0;

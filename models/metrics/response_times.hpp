@@ -18,8 +18,8 @@ class ResponseTimes {
   void add_finished(Duration response) { finished_.add(response); }
   // `age`: time since its release when last seen.
   void add_unfinished(Duration age) { unfinished_.add(age); }
-  // Of a client that was killed or refused: jobs that it would have had later never come, so every
-  // percentile is a lower bound.
+  // Of a client that was killed or refused, or whose program ended: jobs that it would have had later never
+  // come, so every percentile is a lower bound.
   void add_lost(Duration age) {
     add_unfinished(age);
     lost_ = true;

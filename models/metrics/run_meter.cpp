@@ -56,6 +56,9 @@ void RunMeter::record(const Record& record) {
       return over(record, Outcome::killed);
     case Mark::refused:
       return over(record, Outcome::out_of_resources);
+    case Mark::program_ended:
+      vanish(record);
+      return over(record, Outcome::program_ended);
     case Mark::ended:
       return ended(record.time);
     case Mark::eligible:
@@ -176,7 +179,8 @@ void RunMeter::depart(Launch& launch, Time now) {
   if (observer_ != nullptr) observer_->off_gpu(launch.job.client, {launch.gpu}, now);
 }
 
-// What a killed job had on a GPU is not there any more, and nothing else says so.
+// What a job had on a GPU whose client was killed, or whose program ended, is not there any more, and nothing
+// else says so.
 void RunMeter::vanish(const Record& record) {
   std::erase_if(launches_, [&](Launch& launch) {
     if (launch.job != record.job) return false;
@@ -223,6 +227,8 @@ std::string name_of(Outcome outcome) {
       return "killed";
     case Outcome::out_of_resources:
       return "out of resources";
+    case Outcome::program_ended:
+      return "program ended";
   }
   return "";
 }

@@ -9,11 +9,12 @@
 
 namespace gangway {
 
-enum class Outcome { unfinished, finished, killed, out_of_resources };
+enum class Outcome { unfinished, finished, killed, out_of_resources, program_ended };
 std::string name_of(Outcome outcome);
 // Whether it never finishes, however long the run; nor does its client have any job after it.
 inline bool is_lost(Outcome outcome) {
-  return outcome == Outcome::killed || outcome == Outcome::out_of_resources;
+  return outcome == Outcome::killed || outcome == Outcome::out_of_resources ||
+         outcome == Outcome::program_ended;
 }
 
 struct JobResult {
@@ -21,7 +22,7 @@ struct JobResult {
   Time arrival;                // released
   std::optional<Time> start;   // first block of the first kernel
   std::optional<Time> finish;  // none: unfinished
-  Time over;                   // finished, killed or refused; else the end of the run
+  Time over;                   // finished or lost; else the end of the run
   Duration standalone;
   Duration executing;  // with blocks on a GPU, including draining
   Duration copying;    // with the program's own copies under way and no blocks on a GPU

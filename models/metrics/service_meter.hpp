@@ -15,7 +15,7 @@ namespace gangway {
 struct ServiceMetrics {
   std::optional<Duration> slo;  // latency objective of its jobs
   double weight = 1;
-  // Jobs against that objective, over all runs. An unfinished job missed it if it was killed or refused, or
+  // Jobs against that objective, over all runs. An unfinished job missed it if it was lost (is_lost()), or
   // older than the objective at the end of the run; else it is undecided.
   std::int64_t met = 0, missed = 0, undecided = 0;
   // Of all runs. A client that lost a job (is_lost()) has none of those that would have come later: what they

@@ -54,6 +54,7 @@ void SwitchMeter::record(const Record& record) {
       owner.switching = false;
       break;
     case Mark::killed:  // what it had there is gone, and nothing else says so
+    case Mark::program_ended:
       for (std::vector<There>& launches : there_)
         std::erase_if(launches, [&](const There& t) { return t.job == record.job; });
       [[fallthrough]];

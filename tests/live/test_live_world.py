@@ -236,7 +236,72 @@ horizon: {horizon}
         for policy in ("passthrough", "fcfs"):
             jobs = [row for row in rows if row["policy"] == policy]
             self.assertGreaterEqual(len(jobs), 20)
-            self.assertEqual({row["outcome"] for row in jobs}, {"finished"})
+            # The run is longer than the program.
+            self.assertEqual([row["outcome"] for row in jobs[:-1]], ["finished"] * (len(jobs) - 1))
+            self.assertEqual((jobs[-1]["outcome"], jobs[-1]["start_ns"]), ("program ended", ""))
+
+    def notes(self, result):
+        return [line for line in result.stderr.splitlines() if "its program ended" in line]
+
+    def test_a_program_that_ends_too_early_is_said(self):
+        # Alone it is measured with at most 250 jobs.
+        clients = client("short", f"{{run: {loop(1, 2000, 300)}, skip: 5}}", "repeat: {jobs: endless}") + \
+            client("timed", f"{{run: {loop(1, 2000, 300)}, skip: 5}}", "repeat: {jobs: endless, period: 4 ms}") + \
+            client("long", loop(1, 500), "repeat: {jobs: endless}")
+        result = self.run_file(self.file(clients, more="replications: 2\n", horizon="4 s"))
+        notes = self.notes(result)
+        rows = self.rows()
+        cells = [(replication, name) for replication in "01" for name in ("short", "timed")]
+        self.assertEqual(len(notes), len(cells), result.stderr)
+        for replication, name in cells:
+            jobs = [row for row in rows if (row["replication"], row["client"]) == (replication, name)]
+            finished = sum(row["outcome"] == "finished" for row in jobs)
+            self.assertLess(finished, 300)
+            lost = jobs[finished]
+            self.assertEqual((lost["outcome"], lost["finish_ns"]), ("program ended", ""))
+            # Requests go on; the others follow each other.
+            self.assertEqual({row["outcome"] for row in jobs[finished + 1:]}, {"unfinished"} if name == "timed" else set())
+            [note] = [note for note in notes if f"under passthrough, replication {replication}: {name}: " in note]
+            self.assertRegex(note, rf"^note: point 0 .* ended after {finished} jobs, \S+ m?s into a run of 4 s, so jobs are missing$")
+        # Means and percentiles of what is left are bounds, and the folder says why.
+        for row in self.rows("summary.csv"):
+            self.assertEqual((row["understated"], row["percentiles"]), ("short|timed", "lower-bound"))
+        manifest = json.loads((self.folder / "out/manifest.json").read_text())
+        self.assertEqual(sorted("note: " + note for note in manifest["notes"]), sorted(notes))
+        shutil.copytree(self.folder / "out", self.folder / "other")
+        compared = subprocess.run([GANGWAY, "compare", "other", "out"], capture_output=True, text=True, cwd=self.folder)
+        self.assertEqual(compared.returncode, 0, compared.stderr)
+        for folder in ("out", "other"):
+            self.assertEqual(sum(line.startswith(f"note: {folder}: point 0 under ") for line in compared.stderr.splitlines()), len(notes))
+
+    def test_a_part_and_its_merge_say_who_ended_too_early(self):
+        clients = client("short", f"{{run: {loop(1, 2000, 300)}, skip: 5}}", "repeat: {jobs: endless}") + \
+            client("long", loop(1, 500), "repeat: {jobs: endless}")
+        path = self.file(clients, horizon="2 s")
+        part = self.run_file(path, "--points", "0")
+        self.assertEqual(len(self.notes(part)), 1, part.stderr)
+        merged = subprocess.run([GANGWAY, "merge", self.folder / "out", "--out", self.folder / "merged"], capture_output=True, text=True)
+        self.assertEqual(merged.returncode, 0, merged.stderr)
+        self.assertEqual(self.notes(merged), self.notes(part))
+        self.assertEqual(["note: " + note for note in json.loads((self.folder / "merged/manifest.json").read_text())["notes"]], self.notes(part))
+
+    def test_a_program_that_ends_with_its_jobs_is_no_news(self):
+        # Of its 16 jobs 6 are for warm-up and 5 for what they take alone, if nobody is late.
+        clients = client("done", f"{{run: {loop(1, 20000, 16)}, skip: 5}}", "repeat: {jobs: 5, think: 0 ms}") + \
+            client("long", loop(1, 500), "repeat: {jobs: endless}")
+        for _ in range(5):
+            result = self.run_file(self.file(clients), "--force")
+            finished = sum((row["client"], row["outcome"]) == ("done", "finished") for row in self.rows())
+            self.assertEqual(len(self.notes(result)), finished < 5, result.stderr)
+            if finished == 5:
+                return
+        self.fail(f"{finished} jobs")
+
+    def test_a_crash_of_the_last_program_fails_its_run(self):
+        clients = client("bad", f"{{run: {loop(1, 5000, 240, 'crash')}, skip: 5}}", "repeat: {jobs: endless}")
+        result = self.run_file(self.file(clients, horizon="5 s"), code=1)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        self.assertIn("bad: its program ended with signal 6 at ", result.stderr)
 
     def test_a_crash_fails_its_run_alone(self):
         clients = client("good", loop(1, 200)) + client("bad", f"{{run: {loop(1, 5000, 240, 'crash')}, skip: 5}}")

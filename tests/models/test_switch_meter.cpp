@@ -51,8 +51,8 @@ TEST_CASE("a run that ends early counts what was begun") {
   REQUIRE((!share || (*share >= 0 && *share <= 1)));
 }
 
-TEST_CASE("a killed or refused job is over, and nothing behind it counts") {
-  for (const Mark mark : {Mark::killed, Mark::refused}) {
+TEST_CASE("a killed or refused job, or an ended program's, is over, and nothing behind it counts") {
+  for (const Mark mark : {Mark::killed, Mark::refused, Mark::program_ended}) {
     SwitchMeter meter(1);
     meter.record({.time = Time{0}, .mark = Mark::released});
     meter.record({.time = Time{0}, .launch = {1}, .mark = Mark::launch_ordered});

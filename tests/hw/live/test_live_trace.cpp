@@ -117,7 +117,7 @@ TEST_CASE("A job that is evicted and does not come back is not completed", "[liv
 
 TEST_CASE("What comes behind the end of a run is left out, and a killed job says so", "[live]") {
   LiveHistory a, b;
-  a.jobs = {{Time{0}, Time{5}, Time{50}, true}, {Time{60}, {}, {}}};
+  a.jobs = {{Time{0}, Time{5}, Time{50}, Mark::killed}, {Time{60}, {}, {}}};
   b.jobs = {{Time{10}, Time{20}, Time{120}}, {Time{130}, Time{130}, {}}};
   CHECK(lines({a, b}, Sharing::free, Time{100}) ==
         Lines{"0 A0 released", "5 A0 submitted 1", "5 A0 started 1", "10 B0 released", "20 B0 submitted 2",
