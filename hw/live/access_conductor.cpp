@@ -253,7 +253,10 @@ class AccessConductor : public Conductor {
 
   void watch(Duration limit) override { limit_ = limit; }
   void grant(ClientId client, std::int64_t channels) override {
-    if (is_there(client)) of(client).port->limit(channels);
+    if (!is_there(client)) return;
+    if (channels > 0 || !settings_.holds_refused) return of(client).port->limit(channels);
+    seen_of(client).fresh = false;
+    journal_.note(now(), Step::refused, client, 0);
   }
 
   Seen& seen_of(ClientId client) { return clients_seen_[client.index]; }

@@ -91,6 +91,9 @@ struct GateSettings {
   Duration drain_limit{100'000'000};
   Duration linger{1'000'000};  // an owner with nothing on the device for this long has ended its job
   std::optional<std::int64_t> channels = {};  // limit for all clients together
+  // A client that gets none of them stays behind its gate, and the journal says so (Step::refused). Else its
+  // submissions fail.
+  bool holds_refused = false;
   bool overlap = false;          // the next owner starts when the gate is closed, not when all work is over
   MemoryDesk* memory = nullptr;  // none: clients' memory stays where it is
   std::uint32_t gpus = 1;        // more only for ownership policies
@@ -109,8 +112,9 @@ enum class Step {
   whole,        // from now on its permit is revoked between jobs only
   unconfirmed,  // stopped, possibly during a submission: no longer waited for
   killed,
-  sliced,  // a slice is over; value: blocks of its kernel done
-  stays,   // a slice is not over within the limit, and others continue; same value
+  refused,  // no channel is left for it
+  sliced,   // a slice is over; value: blocks of its kernel done
+  stays,    // a slice is not over within the limit, and others continue; same value
 };
 class Journal {
  public:

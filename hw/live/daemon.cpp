@@ -60,6 +60,8 @@ const char* text(Step step) {
       return "unconfirmed";
     case Step::killed:
       return "killed";
+    case Step::refused:
+      return "refused";
     case Step::sliced:
       return "sliced";
     case Step::stays:
@@ -225,18 +227,29 @@ void Daemon::run(const std::atomic<bool>& stop) {
   check_log();
 }
 
-void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate) {
+void Daemon::play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate,
+                  const std::vector<LiveClient*>& first) {
   auto fresh = conductors(name, std::move(policy), gate);
   policy_name_ = name;
   for (auto& [socket, client] : clients_) {
     client->permit(0);
     client->limit(std::nullopt);
+    client->id = kUnscheduled;  // the number that it had is another's soon
   }
   conduct(std::move(fresh), gate);
   for (const auto& conductor : conductors_) conductor->begin(now());
   groups_.clear();
-  for (auto& [socket, client] : clients_) opens(*client);
+  for (LiveClient* client : first) opens(*client);
+  for (auto& [socket, client] : clients_)
+    if (std::find(first.begin(), first.end(), client.get()) == first.end()) opens(*client);
   tell_of_company();
+}
+
+void Daemon::dismiss(LiveClient& client) {
+  closes(client);
+  client.id = kUnscheduled;
+  client.permit(0);
+  gpus_[client.gpu]->keeper.names(client, std::nullopt);
 }
 
 void Daemon::turn(Duration most) {

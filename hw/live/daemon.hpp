@@ -77,8 +77,11 @@ class Daemon : private MoveJournal {
   void run(const std::atomic<bool>& stop);
 
   // For playing several policies in turn. Closes all clients and introduces them to the new policy, with
-  // their current introductions. InputError as above.
-  void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate);
+  // their current introductions, those of `first` in this order before the others. InputError as above.
+  void play(const std::string& name, std::shared_ptr<Policy> policy, const GateSettings& gate,
+            const std::vector<LiveClient*>& first = {});
+  // For the policy the client is gone, until the next play(). Its gate stays closed.
+  void dismiss(LiveClient& client);
   // Programs that start from now on load prepared modules, even if the current policy takes no forms.
   void make_programs_ready_for_forms(bool ready) { ready_for_forms_ = ready; }
   // One pass over all clients, then a wait of at most `most`.

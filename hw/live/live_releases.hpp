@@ -20,6 +20,7 @@ class LiveReleases {
   void look(LiveClient& client, Time now, Time until);
 
   bool timed() const { return timed_; }
+  std::optional<Time> first() const { return timed_ ? next_ : first_; }  // before begin(); none: no release
   // All timed releases up to `end`, including those never announced for lack of room.
   std::vector<Time> all(Time end);
   // Whether no job follows once `over` jobs are over.

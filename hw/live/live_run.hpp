@@ -91,6 +91,9 @@ class LiveSession::Run {
       case Step::killed:
         member.killed = true;
         return;
+      case Step::refused:
+        member.refused = true;
+        return;
       default:
         return;
     }
@@ -115,7 +118,7 @@ class LiveSession::Run {
       const Client& client = clients_[c];
       Member& of = member(c);
       of.history = {};
-      of.out = of.killed = of.ended_inside = of.reported = false;
+      of.out = of.killed = of.refused = of.ended_inside = of.reported = false;
       of.ended.reset();
       of.history.alone = standalone_of(play_.setup, client);
       of.history.priority = client.priority;
@@ -135,25 +138,67 @@ class LiveSession::Run {
       introduction.alone = of.history.alone;
       if (client.recorded && client.recorded->busy_unknown) introduction.alone.reset();
     }
+    origin_ = monotonic_ns() + kStart.ns;
+    play_.policy.seed({play_.seed.seed, "policy", {play_.seed.replication, play_.seed.permutation}});
+    for (std::size_t position = 0; position < play_.order.size(); ++position) {
+      const std::uint32_t c = play_.order[position];
+      const Time first = first_release(play_.setup.workload, clients_[c], position);
+      releases_.emplace(c, LiveReleases(play_.setup, ClientId{c}, play_.seed, first));
+    }
+    introduce();
+    for (auto& [c, releases] : releases_) {
+      Member& of = member(c);
+      if (of.refused) is_refused(c, of);
+      if (of.out) continue;
+      releases.begin(*of.client, origin_);
+      releases.look(*of.client, Time{}, play_.setup.horizon);
+    }
+  }
+
+  GateSettings gate() const {
     const Granting& granting = play_.setup.granting;
     GateSettings gate;
     gate.in_flight = static_cast<std::uint32_t>(granting.in_flight);
     gate.overlap = granting.overlap;
     gate.linger = granting.idle;
     gate.forms = granting.forms.value_or(TakeForms::none);
-    origin_ = monotonic_ns() + kStart.ns;
-    play_.policy.seed({play_.seed.seed, "policy", {play_.seed.replication, play_.seed.permutation}});
+    if (needs_.has(Capability::access)) gate.channels = play_.setup.device.access.channels;
+    gate.holds_refused = true;
+    return gate;
+  }
+
+  // In the order in which their first jobs come. Who gets no channels is known at the end.
+  void introduce() {
+    std::vector<std::uint32_t> order;
+    for (const auto& [c, releases] : releases_)
+      if (!member(c).out) order.push_back(c);
+    const auto comes = [&](std::uint32_t c) { return releases_.at(c).first().value_or(Time::max()); };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return comes(a) < comes(b); });
+    std::vector<LiveClient*> clients;
+    for (const std::uint32_t c : order) clients.push_back(member(c).client);
     session_.run_ = this;
-    session_.daemon_->play("live", std::shared_ptr<Policy>(std::shared_ptr<void>(), &play_.policy), gate);
-    for (std::size_t position = 0; position < play_.order.size(); ++position) {
-      const std::uint32_t c = play_.order[position];
-      const Time first = first_release(play_.setup.workload, clients_[c], position);
-      LiveReleases& releases =
-          releases_.emplace(c, LiveReleases(play_.setup, ClientId{c}, play_.seed, first)).first->second;
-      if (member(c).out) continue;
-      releases.begin(*member(c).client, origin_);
-      releases.look(*member(c).client, Time{}, play_.setup.horizon);
+    const GateSettings settings = gate();
+    session_.daemon_->play("live", std::shared_ptr<Policy>(std::shared_ptr<void>(), &play_.policy), settings,
+                           clients);
+    if (!settings.channels) return;
+    session_.turn();  // the policy has heard of the last one
+    std::int64_t left = *settings.channels;
+    for (const std::uint32_t c : order) {
+      Member& of = member(c);
+      if (of.out || of.refused) continue;
+      const std::int64_t has = std::max<std::int64_t>(1, of.client->look().channels);
+      of.refused = has > left;
+      if (!of.refused) left -= has;
     }
+  }
+
+  // Its program stays behind its gate, as errors could end it. All that there is of it is its first job.
+  void is_refused(std::uint32_t c, Member& of) {
+    if (!of.out) session_.daemon_->dismiss(*of.client);
+    of.out = true;
+    if (const auto first = releases_.at(c).first(); first && *first <= play_.setup.horizon)
+      of.history.jobs.push_back({*first, {}, *first, Mark::refused});
   }
 
   void look() {
@@ -288,9 +333,9 @@ class LiveSession::Run {
       const bool through = releases_.at(c).through(begun);
       // Requests that arrived while it was busy.
       const std::vector<Time> told = releases_.at(c).all(end);
-      for (std::size_t j = begun; j < told.size() && told[j] <= end; ++j)
+      for (std::size_t j = begun; j < told.size() && told[j] <= end && !of.refused; ++j)
         of.history.jobs.push_back({told[j], {}, {}});
-      if (of.ended && !of.killed && !through) miss_the_rest(c, of, begun);
+      if (of.ended && !of.killed && !of.refused && !through) miss_the_rest(c, of, begun);
       all.push_back(std::move(of.history));
     }
     return all;

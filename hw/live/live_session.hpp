@@ -75,6 +75,7 @@ class LiveSession : public Watcher {
     LiveHistory history;
     bool out = false;  // has ended
     bool killed = false;
+    bool refused = false;            // has got no channels
     std::optional<Time> ended = {};  // when the client was gone
     bool ended_inside = false;       // during a job
     bool reported = false;           // how its program ended

@@ -303,6 +303,39 @@ horizon: {horizon}
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         self.assertIn("bad: its program ended with signal 6 at ", result.stderr)
 
+    def outcomes(self, path, world, *options):
+        folder = self.folder / world
+        result = subprocess.run([GANGWAY, "run", path, "--world", world, "--out", folder, "--force", *options], capture_output=True, text=True,
+                                timeout=LIMIT, env=self.environment())
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(folder / "jobs.csv") as lines:
+            rows = list(csv.DictReader(lines))
+        cells = {(row["policy"], row["client"]): set() for row in rows}
+        for row in rows:
+            cells[row["policy"], row["client"]].add(row["outcome"])
+        return {cell: "refused" if outcomes == {"out of resources"} else "served" if "finished" in outcomes else outcomes
+                for cell, outcomes in cells.items()}, rows
+
+    def test_channels_are_given_as_in_simulation(self):
+        recording = f"recording: {Path(__file__).resolve().parents[2]}/experiments/live/h100/throttle-19us.rec.gz"
+        clients = client("a", loop(1, 1000), f"{recording}, arrive: 20 ms, repeat: {{jobs: endless}}") + \
+            "".join(client(name, loop(1, 1000), f"{recording}, repeat: {{jobs: endless{more}}}")
+                    for name, more in (("b", ""), ("c", ", period: 10 ms"), ("d", "")))
+        path = self.file(clients, "[{name: timeslice, params: {channels: 2, slice: 20 ms}}, {name: trap-per-request, params: {channels: 2}}, "
+                                  "{name: trap-per-request, label: first}, passthrough]", "set: {device.access.channels: 3}\n", horizon="1 s")
+        ours, rows = self.outcomes(path, "live")
+        theirs, _ = self.outcomes(path, "sim")
+        self.assertEqual(ours, theirs)
+        # Room for one with two channels each, or for three with one each: who comes first has them. Where nobody controls access, all
+        # have theirs.
+        self.assertEqual({cell for cell, outcome in ours.items() if outcome == "refused"},
+                         {(policy, name) for policy in ("timeslice", "trap-per-request") for name in "acd"} | {("first", "a")})
+        for row in rows:
+            if row["outcome"] == "out of resources":
+                self.assertEqual((row["job"], row["arrival_ns"], row["start_ns"]), ("0", "20000000" if row["client"] == "a" else "0", ""))
+        self.refused("found 4 channels for each client, expected at most the 3 of",
+                     self.file(client("a", loop(1, 200)), "[{name: timeslice, params: {channels: 4}}]", "set: {device.access.channels: 3}\n"))
+
     def test_a_crash_fails_its_run_alone(self):
         clients = client("good", loop(1, 200)) + client("bad", f"{{run: {loop(1, 5000, 240, 'crash')}, skip: 5}}")
         result = self.run_file(self.file(clients), code=1)
