@@ -9,6 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
+import kill_points
 from live_daemon import GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish
 
 CLIENT = os.environ.get("GANGWAY_FORMS_CLIENT", "")
@@ -378,6 +379,27 @@ class Waiting(FormsTest):
                 self.assertIn("the kernel await_last waits for later blocks of its grid", told[0])
                 self.assertEqual([step[1] for step in steps if step[1].startswith("waits")], ["waits await_last"] * len(told))
 
+    @unittest.skipUnless(POINTS, "there is no look-alike with points")
+    def test_a_client_that_dies_when_the_rest_of_its_grid_is_launched_harms_nobody(self):
+        daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
+        done = daemon.folder + "/done"
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        self.client(daemon, "urgent")
+        for point in kill_points.WAITING:
+            for _ in range(100):  # as above
+                victim = subprocess.Popen([CLIENT, "awaits", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                          env=self.with_points(daemon, GANGWAY_DIE_AT=point))
+                code, out, err = finish(victim)
+                if code != 0:
+                    break
+            self.assertEqual(code, -signal.SIGKILL, (point, out, err))
+            self.assertIsNone(urgent.poll(), point)
+            self.assertIsNone(daemon.process.poll(), point)
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        _, err, _ = daemon.end()
+        self.assertEqual(err, "")
+
 
 class Deaths(FormsTest):
     @unittest.skipUnless(POINTS, "there is no look-alike with points")
@@ -386,7 +408,7 @@ class Deaths(FormsTest):
         done = daemon.folder + "/done"
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
         self.client(daemon, "urgent")
-        for point in ("launched", "told-to-leave", "evicted", "gone", "may-go-on", "again", "last-block"):
+        for point in kill_points.EVICTED:
             victim = subprocess.Popen([CLIENT, "riskiest", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                       env=self.with_points(daemon, GANGWAY_DIE_AT=point, GANGWAY_LOOPS_ABOVE="0" if point == "last-block" else "1000"))
             code, out, err = finish(victim)

@@ -7,6 +7,7 @@ import tempfile
 import time
 import unittest
 
+import kill_points
 from live_daemon import GANGWAY, STANDIN, finish
 from memory_programs import CLIENT, MIB, MemoryPrograms
 
@@ -288,7 +289,7 @@ class Memory(MemoryPrograms):
         daemon.end()
 
     def test_killed_in_the_middle_of_a_move(self):
-        for point in ("chunk-leaves", "chunk-left", "chunk-comes", "chunk-came", "asks-for-memory", "memory-created"):
+        for point in kill_points.MOVED:
             with self.subTest(point=point):
                 daemon = self.daemon("rr", "--param", "quantum=10 ms")
                 points = {"GANGWAY_LIVE_POINTS": "1"}

@@ -7,6 +7,7 @@ import subprocess
 import time
 import unittest
 
+import kill_points
 from live_daemon import GANGWAY, STANDIN, finish
 from memory_programs import CLIENT, MIB, POINTS, MemoryPrograms
 
@@ -79,7 +80,7 @@ class Passing(MemoryPrograms):
         daemon.end()
 
     def test_killed_in_the_middle(self):
-        for point in ("piece-passed", "piece-taken", "chunk-left", "chunk-comes"):
+        for point in kill_points.PASSED_ON:
             with self.subTest(point=point):
                 daemon = self.daemon("rr", "--param", "quantum=20 ms", device=420)
                 stop = daemon.folder + "/stop"

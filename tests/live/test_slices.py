@@ -12,6 +12,7 @@ import time
 import unittest
 from pathlib import Path
 
+import kill_points
 from live_daemon import GANGWAY, LIMIT, LOOK, STANDIN, finish
 from test_forms import CLIENT, LONG, POINTS, FormsTest, tools
 from test_programs import JOBS, OF_SHOC, PROGRAMS, RUNTIME, USUAL
@@ -133,7 +134,7 @@ class Deaths(SlicesTest):
         os.symlink(STANDIN + "/libcuda.so.1", links + "/libgangway-real-cuda.so.1")
         urgent = daemon.start(CLIENT, "urgent", daemon.folder + "/done", options=["--name", "urgent", "--priority", "5"], **self.more)
         self.client(daemon, "urgent")
-        for point in ("launched", "told-to-leave", "slice", "slice-over", "slices-over", "evicted", "gone", "may-go-on"):
+        for point in kill_points.SLICED:
             victim = subprocess.Popen([CLIENT, "riskiest", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                       env=daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_DIE_AT=point, GANGWAY_FORMS="all", **self.more)
                                       | {"LD_LIBRARY_PATH": links + ":" + STANDIN})
