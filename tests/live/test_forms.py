@@ -278,6 +278,18 @@ class Results(FormsTest):
         self.assertEqual((seen["launches_in_forms"], seen["evictions"]), (0, 0))
         daemon.end()
 
+    def test_kernels_whose_blocks_are_set_to_form_clusters_take_no_form(self):
+        for library in ("", "1"):
+            for width in ("1", "2"):
+                with self.subTest(library=library, width=width):
+                    daemon = self.begin("--policy", "piv", "--forms", "all")
+                    self.more.update({"FORMS_LIBRARY": library} if library else {})
+                    result, seen = self.beside_urgent(daemon, "clusters", width, least=0)
+                    self.assertEqual(result[:2], self.native("clusters", width), result[2])
+                    self.assertGreater(seen["kernels_with_forms"], 0)
+                    self.assertEqual(seen["launches_in_forms"] > 0, width == "1")
+                    daemon.end()
+
     def test_only_launches_that_are_worth_it_take_a_form(self):
         daemon = self.begin("--policy", "piv", "--forms", "worth")
         result, seen = self.beside_urgent(daemon, "passes", "40", least=0)

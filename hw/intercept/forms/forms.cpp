@@ -23,6 +23,14 @@ auto cuda_func_load() -> CUresult (*)(CUfunction) {
   return found;
 }
 
+bool is_of_clusters(CUfunction_attribute attribute) {
+  return attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ||
+         attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT ||
+         attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH ||
+         attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
+         attribute == CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+}
+
 live::Gate* gate_of_forms = nullptr;
 RealDriver* driver_of_forms = nullptr;
 
@@ -115,6 +123,14 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
                           std::optional<CUdevice> on) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
+  if (is_of_clusters(attribute)) {
+    // Blocks of a cluster belong together, and blocks of a form claim their indices one by one. The rest of
+    // these attributes says nothing unless there are clusters, which a launch can also ask for by itself.
+    const bool size = attribute != CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED &&
+                      attribute != CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+    if (size && value > 1) formed->clusters.store(true);
+    return;
+  }
   DriverPort::functions_change();
   const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   for_each_form(*formed, on, [&](const ReadyForm& form, std::optional<CUdevice> device) {
@@ -167,7 +183,8 @@ bool Forms::begins(FormedKernel& kernel, const live::StreamName& stream) {
 bool Forms::launch(FormedKernel& kernel, const LaunchCall& call, const live::StreamName& stream) {
   tell_page();
   const TakeForms take = taken();
-  if ((take != TakeForms::all && take != TakeForms::worth) || kernel.waits.load()) return false;
+  if ((take != TakeForms::all && take != TakeForms::worth) || kernel.waits.load() || kernel.clusters.load())
+    return false;
   if (take == TakeForms::worth && !kernel.times.worth(blocks(call), evictions())) return false;
   const std::uint64_t context = driver_.current_context();
   const std::uint64_t its = stream.context != 0 ? stream.context : driver_.context(stream);

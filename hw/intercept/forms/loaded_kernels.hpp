@@ -34,7 +34,8 @@ struct FormedKernel {
   bool of_library = false;      // so all of these are CUkernels
   KernelTimes times;
   SlicedShapes shapes;
-  std::atomic<bool> waits{false};  // for later blocks of its grid, as a launch showed: the original runs
+  std::atomic<bool> waits{false};     // for later blocks of its grid, as a launch showed: the original runs
+  std::atomic<bool> clusters{false};  // its blocks form clusters, as the program set: the original runs
 
   // The form for a launch of so many blocks. When a prologue leaves, each refused block costs about a
   // nanosecond.

@@ -49,6 +49,15 @@ CUfunction Gpu::kernel(const char* name) const {
   return reinterpret_cast<CUfunction>(of_library);
 }
 
+void Gpu::set(CUfunction function, CUfunction_attribute attribute, int value) const {
+  CUdevice device = 0;
+  NEED(cuCtxGetDevice(&device));
+  if (library == nullptr)
+    NEED(cuFuncSetAttribute(function, attribute, value));
+  else
+    NEED(cuKernelSetAttribute(attribute, value, reinterpret_cast<CUkernel>(function), device));
+}
+
 void launch(CUfunction function, CUstream stream, std::uint32_t blocks, std::vector<void*> parameters) {
   NEED(cuLaunchKernel(function, blocks, 1, 1, kThreads, 1, 1, 0, stream, parameters.data(), nullptr));
 }

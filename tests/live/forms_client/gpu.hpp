@@ -26,6 +26,8 @@ struct Gpu {
   explicit Gpu(const char* file);
   // Of a library it is the CUkernel, as the CUDA runtime launches it.
   CUfunction kernel(const char* name) const;
+  // By cuFuncSetAttribute, or cuKernelSetAttribute.
+  void set(CUfunction function, CUfunction_attribute attribute, int value) const;
 };
 
 void launch(CUfunction function, CUstream stream, std::uint32_t blocks, std::vector<void*> parameters);

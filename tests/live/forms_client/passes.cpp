@@ -68,6 +68,17 @@ int passes(Gpu& gpu, const char* argument) {
 }
 const Mode passes_mode("passes", passes);
 
+// Passes of kernels whose blocks are set to form clusters, of so many in x.
+int clusters(Gpu& gpu, const char* argument) {
+  for (const CUfunction each : {gpu.work, gpu.mix}) {
+    gpu.set(each, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH, 1);
+    gpu.set(each, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT, 1);
+    gpu.set(each, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, std::atoi(argument));
+  }
+  return passes(gpu, "10");
+}
+const Mode clusters_mode("clusters", clusters);
+
 // More streams at once than a context has connections, and one that waits for all of them.
 int fans(Gpu& gpu, const char* argument) {
   const int count = std::atoi(argument);

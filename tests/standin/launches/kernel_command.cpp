@@ -23,6 +23,15 @@ void check(const Function& function, const LaunchShape& shape, bool cooperative)
   const auto allowed = function.attributes.find(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
   require(shape.shared_bytes <=
           (allowed == function.attributes.end() ? 49152U : static_cast<unsigned>(allowed->second)));
+  constexpr CUfunction_attribute kCluster[] = {CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH,
+                                               CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT,
+                                               CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH};
+  for (int dimension = 0; dimension < 3; ++dimension) {
+    const auto size = function.attributes.find(kCluster[dimension]);
+    require(size == function.attributes.end() || size->second == 0 ||
+                shape.grid[dimension] % static_cast<unsigned>(size->second) == 0,
+            CUDA_ERROR_INVALID_CLUSTER_SIZE);
+  }
   const std::size_t resident =
       multiprocessors * std::min<std::size_t>(32, threads_on_one / ((volume(shape.block) + 31) / 32 * 32));
   require(!cooperative || volume(shape.grid) <= resident, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
