@@ -290,6 +290,19 @@ class Results(FormsTest):
                     self.assertEqual(seen["launches_in_forms"] > 0, width == "1")
                     daemon.end()
 
+    def test_launches_with_all_the_shared_memory_that_they_may_have(self):
+        # A block of a form has 12 bytes more. 232448 is the most that a block can have.
+        for library in ("", "1"):
+            for bytes_, taken in (("49152", True), ("232436:232448", True), ("100000:100000", True), ("232448:232448", False)):
+                with self.subTest(library=library, bytes=bytes_):
+                    daemon = self.begin("--policy", "piv", "--forms", "all")
+                    self.more.update({"FORMS_LIBRARY": library} if library else {})
+                    result, seen = self.beside_urgent(daemon, "shared", bytes_, least=0)
+                    self.assertEqual(result[:2], (0, f"shared {bytes_.split(':')[0]}\n"), result[2])
+                    self.assertGreater(seen["kernels_with_forms"], 0)
+                    self.assertEqual(seen["launches_in_forms"] > 0, taken)
+                    daemon.end()
+
     def test_only_launches_that_are_worth_it_take_a_form(self):
         daemon = self.begin("--policy", "piv", "--forms", "worth")
         result, seen = self.beside_urgent(daemon, "passes", "40", least=0)

@@ -126,6 +126,12 @@ class Compiled(Kernels):
             for name, sizes in said.items():
                 self.assertEqual((found[name]["registers"]["original"], found[name]["shared_bytes"]["original"]), sizes, f"{name} on {gpu}")
 
+    def test_the_shared_memory_of_a_claim_counts(self):
+        for name, its_own in ((SCALE, 512), (PICK, 0)):
+            found = self.inspected(FIXTURES / "program")[name]
+            self.assertEqual(found["shared_bytes"], {"original": its_own, "slice": its_own, "prologue": its_own + 12, "loop": its_own + 12})
+        self.assertRegex(self.gangway("inspect", FIXTURES / "program").stdout, r"prologue .* registers, 512 -> 524 bytes of shared memory\n")
+
     def test_every_way_of_building_a_program(self):
         ways = {"static": [], "shared": ["-cudart", "shared", "-compress-mode=balance"], "debug": ["-G", "-Xfatbin", "-compress-all"]}
         for name, options in ways.items():

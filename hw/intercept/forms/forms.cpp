@@ -1,5 +1,6 @@
 #include "hw/intercept/forms/forms.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -29,6 +30,38 @@ bool is_of_clusters(CUfunction_attribute attribute) {
          attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH ||
          attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
          attribute == CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
+}
+
+// Dynamic shared memory that a launch of the program's kernel may have; none: the driver does not say.
+std::optional<int> most_shared(void* function) {
+  constexpr CUfunction_attribute kMost = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  int bytes = 0;
+  CUdevice device = 0;
+  if (cuda.cuFuncGetAttribute(&bytes, kMost, static_cast<CUfunction>(function)) == CUDA_SUCCESS) return bytes;
+  if (cuda.cuCtxGetDevice(&device) == CUDA_SUCCESS &&
+      cuda.cuKernelGetAttribute(&bytes, kMost, static_cast<CUkernel>(function), device) == CUDA_SUCCESS)
+    return bytes;
+  return std::nullopt;
+}
+
+// Lets launches in the form have the claim's bytes beside those that the program's launches may have. If a
+// block cannot have so many, launches that use the last ones are refused, and the original runs.
+void allow_shared(const ReadyForm& form, int bytes, std::optional<CUdevice> of_library) {
+  constexpr CUfunction_attribute kMost = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 kStatic = CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
+  const auto kernel = reinterpret_cast<CUkernel>(form.function);
+  CUdevice device = 0;
+  int most = 0, its_own = 0;
+  if (of_library)
+    device = *of_library;
+  else
+    cuda.cuCtxGetDevice(&device);
+  cuda.cuDeviceGetAttribute(&most, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device);
+  of_library ? cuda.cuKernelGetAttribute(&its_own, kStatic, kernel, device)
+             : cuda.cuFuncGetAttribute(&its_own, kStatic, form.function);
+  const int allowed = std::min(bytes + static_cast<int>(form.form.shared_bytes), most - its_own);
+  of_library ? cuda.cuKernelSetAttribute(kMost, allowed, kernel, device)
+             : cuda.cuFuncSetAttribute(form.function, kMost, allowed);
 }
 
 live::Gate* gate_of_forms = nullptr;
@@ -132,13 +165,13 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
     return;
   }
   DriverPort::functions_change();
-  const bool shared = attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   for_each_form(*formed, on, [&](const ReadyForm& form, std::optional<CUdevice> device) {
-    const int its = value + (shared ? static_cast<int>(form.form.shared_bytes) : 0);
-    if (device)
-      cuda.cuKernelSetAttribute(attribute, its, reinterpret_cast<CUkernel>(form.function), *device);
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+      allow_shared(form, value, device);
+    else if (device)
+      cuda.cuKernelSetAttribute(attribute, value, reinterpret_cast<CUkernel>(form.function), *device);
     else
-      cuda.cuFuncSetAttribute(form.function, attribute, its);
+      cuda.cuFuncSetAttribute(form.function, attribute, value);
   });
 }
 
@@ -223,6 +256,12 @@ void Forms::first_launch(void* function, FormedKernel* kernel) {
   for (const ReadyForm* form : kernel->all())
     if (form->function != nullptr) load(form->function, kernel->of_library);
   load(kernel->report, kernel->of_library);
+  if (const auto bytes = most_shared(function)) {
+    for_each_form(*kernel, std::nullopt, [&](const ReadyForm& form, std::optional<CUdevice> device) {
+      if (form.form.shared_bytes != 0) allow_shared(form, *bytes, device);
+    });
+    DriverPort::functions_change();
+  }
   if (taken() != TakeForms::none) keeper_.prepare(driver_.current_context());
 }
 

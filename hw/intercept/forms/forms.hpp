@@ -32,7 +32,8 @@ class Forms : private live::Contexts {
   // that goes may stay after all.
   void something_unloaded();
   void context_goes();
-  // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too.
+  // Call it at a kernel's first launch in a context, in a call that is made alone. Loads the forms, too, and
+  // lets them have the claim's shared memory beside their original's.
   void first_launch(void* function, FormedKernel* kernel);
 
   // The module to load in place of an image, for the current context's GPU or, if a `library`, for all GPUs

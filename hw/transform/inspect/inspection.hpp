@@ -32,7 +32,8 @@ struct InspectedKernel {
   std::vector<std::string> forms;
   std::vector<std::string> one_dimension;  // those of `forms` limited to one-dimensional grids
   std::vector<std::pair<std::string, std::string>> refused;  // form, "reason (line N: instruction)"
-  OfForms registers, shared_bytes;  // per thread; static, per block. Empty if nothing compiled the kernel
+  // Per thread; per block: static, and what a form's launches add. Empty if nothing compiled the kernel.
+  OfForms registers, shared_bytes;
   // From the recording; kernels in graphs count separately.
   std::int64_t launches = 0;
   Duration gpu_time;

@@ -21,11 +21,13 @@ Sizes sizes_of(const std::vector<CubinKernel>& kernels) {
   return out;
 }
 
-void add_sizes(const std::string& form, const std::string& entry, const Sizes& sizes, InspectedKernel& row) {
+// `dynamic`: shared memory that its launches add, bytes.
+void add_sizes(const std::string& form, const std::string& entry, const Sizes& sizes, InspectedKernel& row,
+               std::uint32_t dynamic = 0) {
   const auto found = sizes.find(entry);
   if (found == sizes.end()) return;
   row.registers.emplace_back(form, found->second.registers);
-  row.shared_bytes.emplace_back(form, found->second.shared_bytes);
+  row.shared_bytes.emplace_back(form, found->second.shared_bytes + dynamic);
 }
 
 InspectedKernel row_of(const KernelForms& kernel, const Sizes& sizes) {
@@ -38,7 +40,7 @@ InspectedKernel row_of(const KernelForms& kernel, const Sizes& sizes) {
   for (const Form& form : kernel.forms) {
     row.forms.push_back(form.form);
     if (form.one_dimension) row.one_dimension.push_back(form.form);
-    add_sizes(form.form, form.entry, sizes, row);
+    add_sizes(form.form, form.entry, sizes, row, form.shared_bytes);
   }
   for (const Refusal& refusal : kernel.refused) row.refused.emplace_back(refusal.form, refusal_text(refusal));
   return row;

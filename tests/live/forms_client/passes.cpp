@@ -79,6 +79,32 @@ int clusters(Gpu& gpu, const char* argument) {
 }
 const Mode clusters_mode("clusters", clusters);
 
+// Launches with as many bytes of dynamic shared memory. BYTES, or BYTES:LIMIT, which it sets before.
+int shared(Gpu& gpu, const char* argument) {
+  const auto bytes = static_cast<unsigned>(std::atoi(argument));
+  const char* const limit = std::strchr(argument, ':');
+  if (limit != nullptr)
+    gpu.set(gpu.work, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, std::atoi(limit + 1));
+  constexpr std::uint32_t kBlocks = 8, kWords = kBlocks * kThreads, kPasses = 20;
+  std::vector<std::uint32_t> out(kWords);
+  CUdeviceptr p = 0;
+  NEED(cuMemAlloc(&p, kWords * 4));
+  const CUstream stream = new_stream();
+  for (std::uint32_t pass = 0; pass < kPasses; ++pass) {
+    std::uint32_t rounds = 60;
+    void* parameters[] = {&p, &pass, &rounds};
+    NEED(cuMemsetD32Async(p, 0, kWords, stream));
+    NEED(cuLaunchKernel(gpu.work, kBlocks, 1, 1, kThreads, 1, 1, bytes, stream, parameters, nullptr));
+    NEED(cuMemcpyDtoHAsync(out.data(), p, kWords * 4, stream));
+    NEED(cuStreamSynchronize(stream));
+    for (std::uint32_t i = 0; i < kWords; ++i)
+      if (out[i] != worked(i, pass, rounds)) return std::printf("pass %u: word %u\n", pass, i), 1;
+  }
+  std::printf("shared %u\n", bytes);
+  return 0;
+}
+const Mode shared_mode("shared", shared);
+
 // More streams at once than a context has connections, and one that waits for all of them.
 int fans(Gpu& gpu, const char* argument) {
   const int count = std::atoi(argument);
