@@ -54,6 +54,18 @@ class Inspect(Kernels):
         self.assertIn("only code that is compiled when the program is linked", done.stderr)
         self.assertIn("no kernels", done.stdout)
 
+    def test_ptx_beside_machine_code_that_may_be_other_code(self):
+        reason = "its PTX is for sm_80, and the machine code that runs, for sm_90, may be other code"
+        found = self.inspected(FIXTURES / "mixed.fatbin")
+        self.assertEqual(sorted(found), [PICK, SCALE])
+        for each in found.values():
+            self.assertEqual((each["forms"], each["refused"], each["ptx"]), ([], dict.fromkeys(FORMS, reason), True))
+        self.assertEqual(found[SCALE]["shared_bytes"], {"original": 512})
+        self.assertIn("0 of 2 kernels", self.gangway("inspect", FIXTURES / "mixed.fatbin").stdout)
+        # A GPU that cannot run the machine code runs the PTX.
+        for gpu in ("sm_86", "sm_100"):
+            self.assertEqual(self.inspected(FIXTURES / "mixed.fatbin", "--arch", gpu)[SCALE]["forms"], FORMS)
+
     def test_ptx_that_is_not_understood(self):
         text = (FIXTURES / "two_kernels.ptx").read_text()
         found = self.inspected(self.file("odd.ptx", text.replace("ret;", "ret }{;", 1)))

@@ -124,6 +124,11 @@ class Prepare(Kernels):
             (self.fake.parent / "calls").write_text("one\n")
 
     def test_modules_without_ptx(self):
+        done = self.gangway("prepare", FIXTURES / "mixed.fatbin")
+        self.assertEqual(done.stdout, "1 module with PTX for an earlier GPU than that of the machine code that runs, which may be other code: "
+                         "nothing to prepare there\n")
+        self.assertEqual(self.calls(), [])
+        self.assertIn("1 module prepared for sm_100", self.gangway("prepare", FIXTURES / "mixed.fatbin", "--arch", "sm_100").stdout)
         done = self.gangway("prepare", FIXTURES / "cuda12.cubin")
         self.assertEqual(done.stdout, "nothing to prepare: 1 module with kernels, none with PTX for sm_90\n")
         self.assertIn("Python program", self.refused("prepare", self.file("a.py", "import cupy")))

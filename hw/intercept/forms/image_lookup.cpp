@@ -12,16 +12,6 @@
 namespace gangway::intercept {
 namespace {
 
-// Of a module for that GPU, whether its machine code may be other code than what its PTX says: where there is
-// some that runs there and is for a later GPU than the PTX.
-bool other_code(const transform::ImageModule& module, transform::Architecture target,
-                transform::Architecture gpu) {
-  return std::any_of(module.cubins.begin(), module.cubins.end(), [&](const transform::CubinImage& cubin) {
-    const unsigned number = cubin.architecture.number;
-    return number / 10 == gpu.number / 10 && number <= gpu.number && number > target.number;
-  });
-}
-
 bool any_form(const std::vector<transform::KernelForms>& kernels) {
   return std::any_of(kernels.begin(), kernels.end(),
                      [](const transform::KernelForms& kernel) { return !kernel.forms.empty(); });
@@ -66,7 +56,7 @@ std::optional<FoundForms> ImageLookup::look(std::string_view image, transform::A
   for (const transform::CubinImage& cubin : module.cubins)
     if (cubin.architecture.number == gpu.number && any_form(cubin.forms)) return FoundForms{{}, cubin.forms};
   const transform::PtxImage* const ptx = transform::ptx_for(module, gpu);
-  if (ptx == nullptr || ptx->relocatable || unusable_ || other_code(module, ptx->facts.target, gpu))
+  if (ptx == nullptr || ptx->relocatable || unusable_ || transform::other_code(module, *ptx, gpu))
     return std::nullopt;
   if (cache_ == nullptr) {
     const auto say = [](const std::string& line) { std::fprintf(stderr, "gangway: %s\n", line.c_str()); };

@@ -212,4 +212,13 @@ const PtxImage* ptx_for(const ImageModule& module, Architecture gpu) {
   return best;
 }
 
+const CubinImage* other_code(const ImageModule& module, const PtxImage& ptx, Architecture gpu) {
+  for (const CubinImage& cubin : module.cubins) {
+    const unsigned number = cubin.architecture.number;
+    if (number / 10 == gpu.number / 10 && number <= gpu.number && ptx.facts.target < cubin.architecture)
+      return &cubin;
+  }
+  return nullptr;
+}
+
 }  // namespace gangway::transform

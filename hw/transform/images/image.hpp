@@ -55,5 +55,8 @@ bool is_linked(const Image& image);
 // The PTX that the driver would choose for the GPU: the one with the latest target that it can run. Null if
 // there is none.
 const PtxImage* ptx_for(const ImageModule& module, Architecture gpu);
+// Machine code that the GPU runs instead, and that may be of another text: it is for a later GPU than the
+// module's PTX `ptx`, so that the compiler may have seen other code (`__CUDA_ARCH__`). Null if there is none.
+const CubinImage* other_code(const ImageModule& module, const PtxImage& ptx, Architecture gpu);
 
 }  // namespace gangway::transform

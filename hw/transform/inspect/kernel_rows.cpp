@@ -102,6 +102,20 @@ void add_rows_of_ptx(const Image& image, const ImageModule& module, const PtxIma
   }
 }
 
+void add_rows_of_other_code(const PtxImage& ptx, const CubinImage& runs, ModuleRows& out) {
+  const Sizes sizes = sizes_of(runs.kernels);
+  for (const PtxEntry& entry : ptx.facts.entries) {
+    InspectedKernel row = formless_kernel(
+        entry.name,
+        fmt::format("its PTX is for {}, and the machine code that runs, for {}, may be other code",
+                    ptx.facts.target.name(), runs.architecture.name()));
+    row.ptx = true;
+    row.line = entry.line;
+    add_sizes("original", entry.name, sizes, row);
+    out.kernels.push_back(std::move(row));
+  }
+}
+
 std::string why_not(const ImageModule& module, const std::string& kernel,
                     const std::set<std::string>& pieces) {
   if (!module.texts.empty()) {
@@ -147,6 +161,8 @@ ModuleRows rows_of(const Image& image, const ImageModule& module, Architecture g
     out.linked = !own->relocatable;
     for (const KernelForms& kernel : own->forms)
       out.kernels.push_back(row_of(kernel, sizes_of(own->kernels)));
+  } else if (ptx != nullptr && !ptx->relocatable && other_code(module, *ptx, gpu) != nullptr) {
+    add_rows_of_other_code(*ptx, *other_code(module, *ptx, gpu), out);
   } else if (ptx != nullptr && !ptx->relocatable) {
     add_rows_of_ptx(image, module, *ptx, gpu, assembler, cache, interrupted, out);
   } else if (ptx != nullptr) {

@@ -46,6 +46,8 @@ std::vector<Piece> pieces_of(const ImageSet& set, Architecture gpu, PrepareRepor
         continue;  // it is there once more, linked
       else if (ptx == nullptr || ptx->relocatable)
         ++report.without;
+      else if (other_code(module, *ptx, gpu) != nullptr)
+        ++report.other;
       else if (known.emplace(ptx->text, ptx->options).second)
         out.push_back({ptx, image.file + ": " + module.place});
     }
@@ -172,11 +174,15 @@ PrepareReport prepare_wanted(const PrepareSettings& settings, const std::atomic<
 std::string to_text(const PrepareReport& r, const PrepareSettings& settings) {
   std::string out;
   const auto line = [&](const std::string& text) { out += text + "\n"; };
-  if (r.modules == 0 && r.carrying == 0)
+  if (r.modules == 0 && r.carrying == 0 && r.other == 0)
     line(fmt::format("nothing to prepare: {} with kernels, none with PTX for {}", plural(r.without, "module"),
                      settings.gpu.name()));
   if (r.carrying > 0)
     line(plural(r.carrying, "module") + " with the forms in the cubin: nothing to prepare there");
+  if (r.other > 0)
+    line(plural(r.other, "module") +
+         " with PTX for an earlier GPU than that of the machine code that runs, " +
+         "which may be other code: nothing to prepare there");
   if (r.modules == 0) return out;
   if (r.prepared == 0 && r.formless + r.rejected == r.tried)
     line(fmt::format("nothing to do: {} for {} prepared already", plural(r.present, "module"),

@@ -31,6 +31,7 @@ struct PrepareReport {
   std::size_t tried = 0;     // of the two above, those known beforehand
   std::size_t without = 0;   // modules without such PTX
   std::size_t carrying = 0;  // modules whose cubin contains forms (`gangway ptxas`)
+  std::size_t other = 0;     // modules whose PTX may be of another text than the code that runs
   std::size_t kernels = 0, forms = 0;
   std::size_t removed = 0;         // old entries, to make room
   std::vector<std::string> notes;  // one line each

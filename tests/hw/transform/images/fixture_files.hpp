@@ -8,9 +8,10 @@
 
 namespace gangway::testing {
 
-inline const std::vector<std::string> kFixtures{
-    "accelerated.fatbin", "cuda12.cubin", "intermediate.fatbin", "none.fatbin",    "program",
-    "relocatable.fatbin", "size.fatbin",  "speed.fatbin",        "targets.fatbin", "two_kernels.ptx"};
+inline const std::vector<std::string> kFixtures{"accelerated.fatbin", "cuda12.cubin", "intermediate.fatbin",
+                                                "none.fatbin",        "program",      "relocatable.fatbin",
+                                                "size.fatbin",        "speed.fatbin", "targets.fatbin",
+                                                "two_kernels.ptx",    "mixed.fatbin"};
 
 inline std::string fixture_path(const std::string& name) {
   return std::string(GANGWAY_SOURCE_DIR) + "/tests/hw/transform/images/fixtures/" + name;

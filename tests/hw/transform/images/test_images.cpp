@@ -109,6 +109,26 @@ TEST_CASE("relocatable code, intermediate code and GPUs of a family are told apa
   CHECK(ptx_for(targets, {120, 0})->facts.target == Architecture{80, 0});
 }
 
+TEST_CASE("machine code for a later GPU than the PTX may be other code", "[images]") {
+  const ImageModule mixed = only_module("mixed.fatbin");
+  REQUIRE(mixed.texts.size() == 1);
+  REQUIRE(mixed.cubins.size() == 1);
+  const auto other = [](ImageModule module, Architecture code, Architecture gpu) {
+    module.cubins[0].architecture = code;
+    return other_code(module, module.texts[0], gpu) != nullptr;
+  };
+  CHECK(mixed.cubins[0].architecture == Architecture{90, 0});
+  CHECK(other_code(mixed, mixed.texts[0], {90, 0}) == &mixed.cubins[0]);
+  CHECK(other(mixed, {90, 'a'}, {90, 0}));
+  CHECK(other(mixed, {86, 0}, {89, 0}));
+  CHECK_FALSE(other(mixed, {90, 0}, {100, 0}));  // which cannot run it
+  CHECK_FALSE(other(mixed, {89, 0}, {86, 0}));
+  CHECK_FALSE(other(mixed, {80, 0}, {86, 0}));
+  const ImageModule usual = only_module("none.fatbin"), accelerated = only_module("accelerated.fatbin");
+  CHECK_FALSE(other_code(usual, usual.texts.at(0), {90, 0}));
+  CHECK_FALSE(other_code(accelerated, *ptx_for(accelerated, {90, 0}), {90, 0}));
+}
+
 TEST_CASE("which GPU runs which PTX", "[images]") {
   CHECK(runs_on({80, 0}, {80, 0}));
   CHECK(runs_on({80, 0}, {121, 0}));
