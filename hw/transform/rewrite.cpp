@@ -40,7 +40,8 @@ const HeadDirective* clusters(const Function& kernel) {
 
 class Rewriting {
  public:
-  explicit Rewriting(const Module& module) : module_(module), facts_(module) {}
+  Rewriting(const Module& module, const std::vector<ExcludedForm>& without)
+      : module_(module), without_(without), facts_(module) {}
 
   Rewritten made() {
     Rewritten made{std::string(module_.text.substr(0, module_.text.find('\0'))), {}, {}};
@@ -110,6 +111,16 @@ class Rewriting {
   }
 
   std::optional<Refusal> objection(const Function& kernel, const FormRule& rule) const {
+    for (const ExcludedForm& each : without_)
+      if (each.form == rule.name() && (each.kernel.empty() || each.kernel == kernel.name))
+        return Refusal{"", each.reason, "", 0};
+    // A later version would change what the text's own instructions mean.
+    const auto [major, minor] = rule.least_version();
+    if (std::pair(module_.version_major, module_.version_minor) < std::pair(major, minor))
+      return Refusal{"",
+                     fmt::format("the module's PTX is of version {}.{}, and this form needs {}.{}",
+                                 module_.version_major, module_.version_minor, major, minor),
+                     "", 0};
     std::vector<Objection> objections = objections_of_all();
     for (const Objection& own : rule.objections()) objections.push_back(own);
     for (const Objection& one : objections)
@@ -156,6 +167,7 @@ class Rewriting {
   }
 
   const Module& module_;
+  const std::vector<ExcludedForm>& without_;
   Facts facts_;
   std::map<const FormRule*, std::vector<const Function*>> chosen_;
   bool declared_shared_ = false;
@@ -163,14 +175,14 @@ class Rewriting {
 
 }  // namespace
 
-Rewritten rewrite(std::string_view ptx, Compilation compilation) {
+Rewritten rewrite(std::string_view ptx, Compilation compilation, const std::vector<ExcludedForm>& without) {
   try {
     Module module = parse(ptx);
     module.relocatable = compilation == Compilation::relocatable;
     for (const Token& token : module.tokens)
       if (token.kind == TokenKind::word && FormWriter::gives(token.text))
         throw PtxError(token.line, token.text, "a module that was not rewritten before");
-    return Rewriting(module).made();
+    return Rewriting(module, without).made();
   } catch (const PtxError& error) {
     return {std::string(ptx), {}, error.what()};
   }

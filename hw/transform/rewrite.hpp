@@ -101,11 +101,19 @@ struct Rewritten {
 // Relocatable: to be linked with modules that this one does not see.
 enum class Compilation { whole, relocatable };
 
-// Rewrites every kernel of a PTX module (ISA up to 9.0) in every form proven safe. Never throws: text that
-// cannot be parsed is returned unchanged, with `unusable`. Deterministic.
-Rewritten rewrite(std::string_view ptx, Compilation compilation = Compilation::whole);
+// A form that is not to be written.
+struct ExcludedForm {
+  std::string kernel;  // empty: all of the module's
+  std::string form;
+  std::string reason;  // as in Refusal
+};
+
+// Rewrites every kernel of a PTX module (ISA up to 9.0) in every form proven safe, except `without`. Never
+// throws: text that cannot be parsed is returned unchanged, with `unusable`. Deterministic.
+Rewritten rewrite(std::string_view ptx, Compilation compilation = Compilation::whole,
+                  const std::vector<ExcludedForm>& without = {});
 
 // Increase when the output for the same PTX changes. Part of every cache key.
-inline constexpr int kRewriterVersion = 6;
+inline constexpr int kRewriterVersion = 7;
 
 }  // namespace gangway::transform

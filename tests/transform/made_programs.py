@@ -59,6 +59,12 @@ class Kernels(ProgramTest):
     def switch(self, name, on=True):
         (self.fake.parent / name).touch() if on else (self.fake.parent / name).unlink()
 
+    def refuses(self, pattern):
+        """From now on the assembler has an error at the first line with it, if there is one."""
+        check = f'at=$(cat $(printf "%s\\n" "$@" | grep "[.]ptx$") | grep -n "{pattern}" | head -n 1 | cut -d : -f 1)'
+        fails = '[ -n "$at" ] && { echo "ptxas x.ptx, line $at; error   : Unknown thing" >&2; exit 255; }'
+        self.fake.write_text(self.fake.read_text().replace("out=elf.o", f"{check}\n{fails}\nout=elf.o"))
+
     def left(self):
         """What is in the folder besides the test's own."""
         return sorted(p.name for p in self.folder.iterdir() if p.name.startswith("gangway-"))

@@ -79,6 +79,15 @@ class Inspect(Kernels):
         self.assertIn("0 of 2 kernels", done.stdout)
         self.assertEqual(self.left(), [])
 
+    def test_a_form_that_the_assembler_rejects_leaves_the_others(self):
+        self.refuses("scale.*gangway_prologue")
+        found = self.inspected(FIXTURES / "program")
+        self.assertEqual((found[SCALE]["forms"], found[PICK]["forms"]), (["slice", "loop"], FORMS))
+        self.assertEqual(found[SCALE]["refused"], {"prologue": "ptxas refuses it: Unknown thing"})
+        self.assertEqual(len(self.calls()), 2)
+        self.assertIn("2 of 2 kernels", self.gangway("prepare", FIXTURES / "program").stdout)
+        self.assertEqual(self.inspected(FIXTURES / "program"), found)  # what was prepared is as it was
+
     def test_what_is_no_image_is_refused_in_one_line(self):
         for name, text, says in (("a.py", "import torch", "a Python program"), ("a.sh", "#!/bin/sh", "a script"), ("a.cu", "x", "nvcc -ptx"),
                                  ("empty", "", "an empty file"), ("a.ptx", "ret;", ".version")):
@@ -143,6 +152,13 @@ class Compiled(Kernels):
             found = self.inspected(FIXTURES / "program")[name]
             self.assertEqual(found["shared_bytes"], {"original": its_own, "slice": its_own, "prologue": its_own + 12, "loop": its_own + 12})
         self.assertRegex(self.gangway("inspect", FIXTURES / "program").stdout, r"prologue .* registers, 512 -> 524 bytes of shared memory\n")
+
+    def test_ptx_of_a_version_before_the_loops_barrier(self):
+        text = (FIXTURES / "two_kernels.ptx").read_text().replace(".version 8.0", ".version 4.3").replace("sm_80", "sm_52")
+        found = self.inspected(self.file("old.ptx", text))
+        for each in found.values():
+            self.assertEqual(each["forms"], ["slice", "prologue"])
+            self.assertEqual(each["refused"], {"loop": "the module's PTX is of version 4.3, and this form needs 6.0"})
 
     def test_every_way_of_building_a_program(self):
         ways = {"static": [], "shared": ["-cudart", "shared", "-compress-mode=balance"], "debug": ["-G", "-Xfatbin", "-compress-all"]}

@@ -36,6 +36,14 @@ class Wrapped(Kernels):
         self.assertEqual(self.calls()[-1], f"-v {PTX} -o out.cubin")
         self.assertTrue((self.folder / "out.cubin").exists())
 
+    def test_a_form_that_is_rejected_leaves_the_others(self):
+        self.refuses("scale.*gangway_loop")
+        done = self.gangway("ptxas", "-v", PTX, "-o", "out.cubin")
+        self.assertRegex(done.stderr, r"^gangway: .*two_kernels\.ptx is compiled without some forms of its kernels: ptxas .*Unknown thing\n$")
+        self.assertEqual(len(self.calls()), 2)
+        self.assertNotIn(f"-v {PTX} ", self.calls()[-1])
+        self.assertEqual(self.left(), [])
+
     def test_errors_and_exit_code_are_the_real_ones(self):
         self.switch("fails")
         done = subprocess.run([GANGWAY, "ptxas", "-v", "-v", PTX], cwd=self.folder, capture_output=True, text=True)

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hw/transform/analysis/facts.hpp"
@@ -22,6 +23,8 @@ class FormRule {
   virtual std::string name() const = 0;
   virtual int rank() const = 0;  // a higher rank leaves sooner
   virtual std::vector<Objection> objections() const = 0;
+  // Of the PTX ISA, that the form's own text needs: major and minor.
+  virtual std::pair<std::uint32_t, std::uint32_t> least_version() const { return {0, 0}; }
   // Dynamic shared memory that a launch adds to the kernel's own, in bytes.
   virtual std::uint32_t shared_bytes() const = 0;
   // Code at the start of a rewritten kernel. It leaves the logical index in %gangway_index; the caller

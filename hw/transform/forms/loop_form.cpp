@@ -23,6 +23,7 @@ class LoopForm : public FormRule {
     all.insert(all.end(), std::begin(own), std::end(own));
     return all;
   }
+  std::pair<std::uint32_t, std::uint32_t> least_version() const override { return {6, 0}; }  // barrier.sync
   std::uint32_t shared_bytes() const override { return kClaimBytes; }
   // Two words in turn: the first thread may claim again while others still read what it claimed before.
   std::string beginning(const std::string& shared_base, bool copies) const override {

@@ -82,7 +82,10 @@ void add_rows_of_ptx(const Image& image, const ImageModule& module, const PtxIma
   std::string trouble;
   if (assembler != nullptr) {
     const ModuleWork work = work_on(ptx, "", gpu, *assembler, cache, false, &interrupted);
-    if (!work.entry.prepared.cubin.empty()) sizes = sizes_in(work.entry.prepared.cubin);
+    if (!work.entry.prepared.cubin.empty()) {
+      sizes = sizes_in(work.entry.prepared.cubin);
+      rewritten.kernels = work.entry.prepared.kernels;  // without forms that ptxas refuses
+    }
     rejected = work.outcome == Outcome::rejected;
     trouble = work.entry.trouble;
     if (work.outcome == Outcome::failed) note(trouble);

@@ -1,13 +1,20 @@
 #include "hw/transform/prepare/module_work.hpp"
 
+#include <algorithm>
+
+#include "hw/transform/ptxas/refused_forms.hpp"
+
 namespace gangway::transform {
 namespace {
 
+bool any_form(const std::vector<KernelForms>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(),
+                     [](const KernelForms& kernel) { return !kernel.forms.empty(); });
+}
+
 Outcome outcome_of(const CacheEntry& entry) {
   if (!entry.prepared.cubin.empty()) return Outcome::present;
-  for (const KernelForms& kernel : entry.prepared.kernels)
-    if (!kernel.forms.empty()) return Outcome::rejected;
-  return Outcome::formless;
+  return any_form(entry.prepared.kernels) ? Outcome::rejected : Outcome::formless;
 }
 
 }  // namespace
@@ -32,8 +39,17 @@ ModuleWork work_on(const PtxImage& ptx, const std::string& origin, Architecture 
   work.outcome = Outcome::formless;
   entry.trouble = rewritten.unusable.empty() ? "no kernel takes a form" : rewritten.unusable;
   if (outcome_of(entry) == Outcome::rejected) {
-    Assembled made =
-        assemble(assembler, rewritten.text, compiled_for(ptx.facts.target, gpu), options, interrupted);
+    const Architecture target = compiled_for(ptx.facts.target, gpu);
+    Assembled made = assemble(assembler, rewritten.text, target, options, interrupted);
+    rewritten.kernels = entry.prepared.kernels;
+    RefusedForms refused;
+    while (made.rejected && (refused.note(rewritten, made.said) || refused.without_loops(rewritten))) {
+      rewritten = rewrite(ptx.text, Compilation::whole, refused.excluded());
+      if (!any_form(rewritten.kernels)) break;
+      made = assemble(assembler, rewritten.text, target, options, interrupted);
+    }
+    // What is refused as a whole is told as it would have been.
+    if (!made.cubin.empty()) entry.prepared.kernels = std::move(rewritten.kernels);
     entry.prepared.cubin = std::move(made.cubin);
     entry.trouble = made.trouble;
     work.outcome = !entry.prepared.cubin.empty() ? Outcome::prepared

@@ -112,7 +112,8 @@ Assembled assemble(const Assembler& assembler, std::string_view ptx, Architectur
   }
   if (!result.cubin.empty()) return result;
   result.rejected = done.started && WIFEXITED(done.status) && WEXITSTATUS(done.status) != 0;
-  std::string text = first_complaint(done.error + done.out);
+  result.said = done.error + done.out;
+  std::string text = first_complaint(result.said);
   const std::size_t at = text.find(in);
   if (at != std::string::npos) text.replace(at, in.size(), "the rewritten text");
   result.trouble = !text.empty() ? text : assembler.program + " did not make a cubin";

@@ -24,6 +24,7 @@ std::optional<Assembler> find_assembler();
 struct Assembled {
   std::string cubin;      // empty on failure
   std::string trouble;    // on failure: the assembler's first error line
+  std::string said;       // on failure: all that the assembler printed
   bool rejected = false;  // the text is at fault; retrying is useless
   bool interrupted = false;
 };

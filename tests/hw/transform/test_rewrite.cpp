@@ -72,6 +72,18 @@ TEST_CASE("arguments of functions may differ by thread, a kernel's do not") {
   CHECK(with(".entry f(.param .b32 a)", "ld.param.u32 %r, [a];\n" + meets) == kAll);
 }
 
+TEST_CASE("a loop needs a barrier that old versions of PTX lack") {
+  const auto of_version = [](const std::string& version) {
+    const std::string ptx =
+        ".version " + version + "\n.target sm_52\n.address_size 64\n.entry k() { ret; }\n";
+    return transform::rewrite(ptx);
+  };
+  CHECK(forms_of(of_version("6.0")) == kAll);
+  CHECK(forms_of(of_version("5.1")) == "slice prologue");
+  CHECK(of_version("4.3").kernels.at(0).refused.at(0).reason ==
+        "the module's PTX is of version 4.3, and this form needs 6.0");
+}
+
 TEST_CASE("what no form can do is refused with its place") {
   CHECK(refusal_of("mov.u32 %r4, %envreg2;\nret;\n", "slice") ==
         "line 7: mov.u32 %r4, %envreg2;: it may synchronise the whole grid");
