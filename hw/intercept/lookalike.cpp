@@ -60,6 +60,7 @@ enum class Event {
   loads,
   finds,
   lists,
+  links,
   sets,
   asks,
   instantiates,
@@ -345,6 +346,8 @@ struct Observes<I, E, Thread, CUresult(A...)> {
       return result;
     } else if constexpr (E == Event::lists) {
       return list(real, arguments...);
+    } else if constexpr (E == Event::links) {
+      return link(real, arguments...);
     } else if constexpr (E == Event::sets) {
       return set(real, arguments...);
     } else if constexpr (E == Event::event_recorded) {

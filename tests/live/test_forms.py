@@ -303,6 +303,16 @@ class Results(FormsTest):
                     self.assertEqual(seen["launches_in_forms"] > 0, taken)
                     daemon.end()
 
+    def test_modules_that_the_driver_links(self):
+        for how, library in (("data", ""), ("data", "1"), ("file", ""), ("two", ""), ("registers", "")):
+            with self.subTest(how=how, library=library):
+                daemon = self.begin("--policy", "piv", "--forms", "all")
+                self.more.update({"FORMS_LINK": how} | ({"FORMS_LIBRARY": library} if library else {}))
+                result, seen = self.beside_urgent(daemon, "passes", "10", least=0)
+                self.assertEqual(result[:2], self.native("passes", "10"), result[2])
+                self.assertEqual((seen["kernels_with_forms"] > 0, seen["launches_in_forms"] > 0), (how in ("data", "file"),) * 2)
+                daemon.end()
+
     def test_only_launches_that_are_worth_it_take_a_form(self):
         daemon = self.begin("--policy", "piv", "--forms", "worth")
         result, seen = self.beside_urgent(daemon, "passes", "40", least=0)

@@ -20,7 +20,8 @@ ALIASES = {"cuCtxDestroy": "cuCtxDestroy_v2", "cuCtxPopCurrent": "cuCtxPopCurren
            "cuGraphInstantiateWithParams": "cuGraphInstantiateWithParams", "cuMemHostRegister": "cuMemHostRegister_v2",
            "cuStreamWriteValue32": "cuStreamWriteValue32_v2", "cuStreamWaitValue32": "cuStreamWaitValue32_v2",
            "cuStreamWriteValue64": "cuStreamWriteValue64_v2", "cuStreamWaitValue64": "cuStreamWaitValue64_v2",
-           "cuStreamBatchMemOp": "cuStreamBatchMemOp_v2"}
+           "cuStreamBatchMemOp": "cuStreamBatchMemOp_v2", "cuLinkCreate": "cuLinkCreate_v2", "cuLinkAddData": "cuLinkAddData_v2",
+           "cuLinkAddFile": "cuLinkAddFile_v2"}
 BEFORE_INIT = {"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuGetProcAddress", "cuGetProcAddress_v2"}
 HANDLES = {"CUstream", "CUcontext", "CUevent", "CUmodule", "CUfunction", "CUlibrary", "CUkernel", "CUgraph", "CUgraphNode",
            "CUgraphExec", "CUmemoryPool"}

@@ -111,7 +111,8 @@ std::optional<transform::Architecture> Forms::gpu(bool library) const {
 std::shared_ptr<FormedModule> Forms::module_in(std::string_view image, bool library) {
   const auto target = gpu(library);
   if (!target) return nullptr;
-  auto found = images_.find(image, *target);
+  const std::optional<std::string> linked = links_.text_of(image);
+  auto found = images_.find(linked ? std::string_view(*linked) : image, *target);
   return found ? std::make_shared<FormedModule>(std::move(*found), library) : nullptr;
 }
 

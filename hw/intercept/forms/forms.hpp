@@ -11,6 +11,7 @@
 #include "hw/intercept/forms/first_uses.hpp"
 #include "hw/intercept/forms/formed_launch.hpp"
 #include "hw/intercept/forms/image_lookup.hpp"
+#include "hw/intercept/forms/linked_modules.hpp"
 #include "hw/intercept/forms/loaded_kernels.hpp"
 #include "hw/live/launch_keeper.hpp"
 #include "models/take_forms.hpp"
@@ -28,6 +29,7 @@ class Forms : private live::Contexts {
   live::LaunchKeeper& keeper() { return keeper_; }
   LoadedKernels& kernels() { return kernels_; }
   FirstUses& uses() { return uses_; }
+  LinkedModules& links() { return links_; }
   // Call these before and after the driver's call, since handles may be used again from then on. A context
   // that goes may stay after all.
   void something_unloaded();
@@ -80,6 +82,7 @@ class Forms : private live::Contexts {
   live::Gate& gate_;
   RealDriver& driver_;
   ImageLookup images_;
+  LinkedModules links_;
   LoadedKernels kernels_;
   FirstUses uses_;
   std::atomic<std::uint32_t> with_forms_{0}, without_{0};  // kernels that the client page does not count yet

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -37,6 +40,13 @@ CUresult loaded(std::shared_ptr<FormedModule> module, Handle* handle, const Prep
   }
   if (result == CUDA_SUCCESS) forms->loaded(*handle, std::move(module));
   return result;
+}
+
+std::optional<std::string> content_of(const char* file) {
+  std::ifstream in(file, std::ios::binary);
+  std::ostringstream bytes;
+  if (!in || !(bytes << in.rdbuf())) return std::nullopt;
+  return std::move(bytes).str();
 }
 
 CUresult found(CUresult result, void* module, const char* name, void* function) {
@@ -197,6 +207,47 @@ CUresult list(CUresult (*real)(CUfunction*, unsigned, CUmodule), CUfunction* fun
 CUresult list(CUresult (*real)(CUkernel*, unsigned, CUlibrary), CUkernel* kernels, unsigned count,
               CUlibrary library) {
   return forms == nullptr ? real(kernels, count, library) : listed(real, kernels, count, library);
+}
+
+CUresult link(CUresult (*real)(unsigned, Options*, void**, CUlinkState*), unsigned count, Options* options,
+              void** values, CUlinkState* state) {
+  const CUresult result = real(count, options, values, state);
+  if (forms != nullptr && result == CUDA_SUCCESS) forms->links().begun(*state, same_code(options, count));
+  return result;
+}
+
+CUresult link(CUresult (*real)(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned,
+                               Options*, void**),
+              CUlinkState state, CUjitInputType type, void* data, std::size_t bytes, const char* name,
+              unsigned count, Options* options, void** values) {
+  const CUresult result = real(state, type, data, bytes, name, count, options, values);
+  if (forms == nullptr || result != CUDA_SUCCESS) return result;
+  std::optional<std::string> ptx;
+  if (type == CU_JIT_INPUT_PTX) ptx.emplace(static_cast<const char*>(data), bytes);
+  forms->links().added(state, std::move(ptx), same_code(options, count));
+  return result;
+}
+
+CUresult link(CUresult (*real)(CUlinkState, CUjitInputType, const char*, unsigned, Options*, void**),
+              CUlinkState state, CUjitInputType type, const char* file, unsigned count, Options* options,
+              void** values) {
+  const CUresult result = real(state, type, file, count, options, values);
+  if (forms == nullptr || result != CUDA_SUCCESS) return result;
+  forms->links().added(state, type == CU_JIT_INPUT_PTX ? content_of(file) : std::nullopt,
+                       same_code(options, count));
+  return result;
+}
+
+CUresult link(CUresult (*real)(CUlinkState, void**, std::size_t*), CUlinkState state, void** image,
+              std::size_t* bytes) {
+  const CUresult result = real(state, image, bytes);
+  if (forms != nullptr && result == CUDA_SUCCESS && image != nullptr) forms->links().made(state, *image);
+  return result;
+}
+
+CUresult link(CUresult (*real)(CUlinkState), CUlinkState state) {
+  if (forms != nullptr) forms->links().gone(state);
+  return real(state);
 }
 
 CUresult set(CUresult (*real)(CUfunction, CUfunction_attribute, int), CUfunction function,

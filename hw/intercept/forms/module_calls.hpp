@@ -38,6 +38,20 @@ CUresult list(CUresult (*real)(CUfunction*, unsigned, CUmodule), CUfunction* fun
 CUresult list(CUresult (*real)(CUkernel*, unsigned, CUlibrary), CUkernel* kernels, unsigned count,
               CUlibrary library);
 
+// Linking
+CUresult link(CUresult (*real)(unsigned, Options*, void**, CUlinkState*), unsigned count, Options* options,
+              void** values, CUlinkState* state);
+CUresult link(CUresult (*real)(CUlinkState, CUjitInputType, void*, std::size_t, const char*, unsigned,
+                               Options*, void**),
+              CUlinkState state, CUjitInputType type, void* data, std::size_t bytes, const char* name,
+              unsigned count, Options* options, void** values);
+CUresult link(CUresult (*real)(CUlinkState, CUjitInputType, const char*, unsigned, Options*, void**),
+              CUlinkState state, CUjitInputType type, const char* file, unsigned count, Options* options,
+              void** values);
+CUresult link(CUresult (*real)(CUlinkState, void**, std::size_t*), CUlinkState state, void** image,
+              std::size_t* bytes);
+CUresult link(CUresult (*real)(CUlinkState), CUlinkState state);
+
 // Attributes
 CUresult set(CUresult (*real)(CUfunction, CUfunction_attribute, int), CUfunction function,
              CUfunction_attribute attribute, int value);

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -22,12 +23,39 @@ std::string text_of_file(const char* name) {
   return text.str();
 }
 
+namespace {
+
+// Links the PTX by the driver, as run-time compilers do. `how`: "data"; "file"; "two": with another text; or
+// "registers": with an option that changes the code.
+std::string linked(const std::string& how, const char* file, std::string ptx) {
+  CUlinkState state = nullptr;
+  CUjit_option options[] = {how == "registers" ? CU_JIT_MAX_REGISTERS : CU_JIT_LOG_VERBOSE};
+  void* values[] = {reinterpret_cast<void*>(std::uintptr_t{how == "registers" ? 32U : 1U})};
+  std::string more = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry more() { ret; }\n";
+  void* cubin = nullptr;
+  std::size_t bytes = 0;
+  NEED(cuLinkCreate(1, options, values, &state));
+  if (how == "file")
+    NEED(cuLinkAddFile(state, CU_JIT_INPUT_PTX, file, 0, nullptr, nullptr));
+  else
+    NEED(cuLinkAddData(state, CU_JIT_INPUT_PTX, ptx.data(), ptx.size() + 1, "kernels", 0, nullptr, nullptr));
+  if (how == "two")
+    NEED(cuLinkAddData(state, CU_JIT_INPUT_PTX, more.data(), more.size() + 1, "more", 0, nullptr, nullptr));
+  NEED(cuLinkComplete(state, &cubin, &bytes));
+  std::string made(static_cast<const char*>(cubin), bytes);
+  NEED(cuLinkDestroy(state));
+  return made;
+}
+
+}  // namespace
+
 Gpu::Gpu(const char* file) : image(text_of_file(file)) {
   CUdevice device = 0;
   NEED(cuInit(0));
   NEED(cuDeviceGet(&device, 0));
   NEED(cuDevicePrimaryCtxRetain(&context, device));
   NEED(cuCtxSetCurrent(context));
+  if (const char* const how = std::getenv("FORMS_LINK"); how != nullptr) image = linked(how, file, image);
   if (std::getenv("FORMS_LIBRARY") != nullptr)
     NEED(cuLibraryLoadData(&library, image.c_str(), nullptr, nullptr, 0, nullptr, nullptr, 0));
   else
