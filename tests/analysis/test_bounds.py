@@ -5,7 +5,6 @@ import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
 from gangway.drawing import bars, client_sweep, fairness, family, heat_map, ranking, results, service_agreement, services, style, sweep
-from matplotlib.markers import CARETDOWN, CARETDOWNBASE, CARETLEFTBASE, CARETRIGHTBASE, CARETUPBASE
 from matplotlib.path import Path
 
 SUMMARY = ('antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,makespan_ns,evictions,jain,p99_response_ns,concurrency_efficiency,'
@@ -13,7 +12,7 @@ SUMMARY = ('antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,makespan_ns,evictions,jai
 CLIENTS = 'client,ntt,ntt_ci95,standalone_ns,jobs,unfinished,starved_runs,percentiles,lower_bounds'
 SERVICES = ('client,jobs,starved_runs,' + ','.join(f'latency_ns_{p}' for p in ('p50', 'p90', 'p95', 'p99', 'p999'))
             + ',lower_bounds,latency_ns_p99_most,slo_ns,attainment,throughput_per_s')
-MARKS = {CARETUPBASE: 'up', CARETDOWNBASE: 'down', CARETDOWN: 'down', CARETLEFTBASE: 'left', CARETRIGHTBASE: 'right', '^': 'up', 'v': 'down'}
+MARKS = {style.UP: 'up', style.DOWN: 'down', style.LEFT: 'left', style.RIGHT: 'right'}
 WORDS = ['at least: unfinished jobs', 'at most: unfinished jobs', 'could be more or less: unfinished jobs']
 GAPS = ['1 ms', '2 ms', '4 ms']
 
@@ -22,7 +21,7 @@ def marks(axes):
     """(x, y, where it points, or 'wave') of each mark of a bound. Other markers are letters; those of policies are not looked at."""
     shown = []
     for line in axes.lines:
-        kind = 'wave' if isinstance(line.get_marker(), Path) else MARKS.get(line.get_marker())
+        kind = MARKS.get(line.get_marker(), 'wave') if isinstance(line.get_marker(), Path) else None
         if kind and line.get_linestyle() == 'None':
             shown += [(*place, kind) for place in zip(*line.get_data())]
     return shown
@@ -117,6 +116,14 @@ class Figures(WithBounds):
                  *heat_map.draw(self.write((), points, 'gap,size,')), fairness.draw([ranking.Workload(self.write())], 'T'),
                  service_agreement.draw(self.write(), self.write(), 0), *services.draw_latency(self.swept(()))]
         self.assertEqual([(marks(axes), legend(figure)) for figure in drawn for axes in figure.axes if marks(axes) or legend(figure)], [])
+
+    def test_no_mark_is_the_marker_of_a_policy(self):
+        of_policies = {look.marker for look in (*style._POLICIES.values(), *style._SPARE)}
+        self.assertEqual({type(marker) for marks in style._MARKS.values() for marker, _, _ in marks.values()}, {Path})
+        self.assertTrue(of_policies.isdisjoint(MARKS))
+        for arrow, tip in ((style.UP, (0, 1)), (style.DOWN, (0, -1)), (style.LEFT, (-1, 0)), (style.RIGHT, (1, 0))):
+            stem, head = arrow.vertices[:2].tolist(), arrow.vertices[2:].tolist()
+            self.assertEqual((stem, head[1]), ([[-tip[0], -tip[1]], [*tip]], [*tip]))
 
     def test_where_a_client_starved_there_is_no_value_to_mark(self):
         _, axes = style.pyplot.subplots()

@@ -12,7 +12,6 @@ from gangway.drawing import services
 from gangway.drawing import style
 from gangway.drawing import sweep
 from gangway.drawing import swept_axis
-from matplotlib.markers import CARETDOWNBASE, CARETLEFTBASE, CARETUPBASE
 
 RATE = 'workload.clients.web.repeat.arrivals.rate'
 RATES = ('50/s', '100/s', '3000/min')
@@ -104,8 +103,8 @@ class Services(InAFolder):
         self.assertEqual(self.line_of(tail, 'edf', found), [(50, 4), (50, 6), (100, 5)])
         for axes in page.axes:
             self.assertEqual(self.marks(axes, 'x'), [(100, 1.0)])  # the top of the panel
-        self.assertEqual(self.marks(median, CARETUPBASE), [])
-        self.assertEqual([x for x, _ in self.marks(tail, CARETUPBASE) if not math.isnan(_)], [50, 50])
+        self.assertEqual(self.marks(median, style.UP), [])
+        self.assertEqual([x for x, _ in self.marks(tail, style.UP) if not math.isnan(_)], [50, 50])
         self.assertIn('starved: a client finished no job', self.legend(page))
         self.assertIn('at least: unfinished jobs', self.legend(page))
 
@@ -127,10 +126,10 @@ class Services(InAFolder):
         self.assertEqual([killed.bound(name) for name in ('attainment', 'throughput', 'p50', 'p99')], ['at most', 'at most', '', 'at least'])
         self.assertRegex(report.text(found), r'\| 50/s +\| fcfs +\| web +\| 1000 +\| 20.00 +\| .* \| ≤ 0.0 % +\| ≤ 10.00 +\|')
         page, = services.draw_attainment(found)
-        self.assertEqual([x for x, y in self.marks(page.axes[0], CARETDOWNBASE)], [50, 100, 50])
+        self.assertEqual([x for x, y in self.marks(page.axes[0], style.DOWN)], [50, 100, 50])
         self.assertIn('at most: unfinished jobs', self.legend(page))
         page = services.draw_throughput_and_tail(found)  # of web against what training got done
-        self.assertEqual(len(self.marks(page.axes[0], CARETLEFTBASE)), 2)  # at one of three points web starves
+        self.assertEqual(len(self.marks(page.axes[0], style.LEFT)), 2)  # at one of three points web starves
         self.assertIn('at most: unfinished jobs', self.legend(page))
 
     def bands(self, axes):

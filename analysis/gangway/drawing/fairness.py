@@ -6,11 +6,11 @@ from matplotlib.lines import Line2D
 from gangway.drawing import label_places, names, ranking, style
 
 _LOOKS = {'ownership': (style.BLUE, 'o'), 'slicing': (style.GREEN, '^'), 'access': (style.VERMILLION, 's'),
-          'native': ('#4D4D4D', 'D'), 'other': (style.PURPLE, 'v')}
+          'native': (style.DARK, 'D'), 'other': (style.PURPLE, 'v')}
 _KINDS = {'ownership': 'policy grants the GPU to one job', 'slicing': 'policy launches slices of kernels',
           'access': 'policy controls who may submit', 'native': 'no policy: the GPU arbitrates', 'other': 'other policy'}
 _ONE_NAME = 3.2  # points: what is as near as that shares a name
-_MARKED = (((-8, -2), (0, 2)), ((-5, 3), (5, 9)))  # points from a value to corners of the marks of bounds beside and above it
+_MARKED = (((-12, -3), (0, 3)), ((-6, 3), (6, 11)))  # points from a value to corners of the marks of bounds beside and above it
 _STP, _DNTT = (next(metric for metric in ranking.METRICS if metric.name == name) for name in ('stp', 'dntt'))
 
 

@@ -85,7 +85,7 @@ def _panel(axes, study, order, column, what, drawn):
     met = [(float(study.at(row, study.utilisation)), row.shares['met']) for row in study.summary
            if row.order == order and _column(study, row) == column and 'met' in row.shares]
     if what == 'in_time' and met:
-        _line(axes, met, 'met in a long run', ('#4D4D4D', '*', (0, (1, 1))), drawn)
+        _line(axes, met, 'met in a long run', (style.DARK, '*', (0, (1, 1))), drawn)
     axes.set_ylim(-0.03, 1.03)
     axes.yaxis.set_major_locator(MultipleLocator(0.2))
     axes.grid(True)

@@ -5,9 +5,9 @@ import zlib
 from dataclasses import dataclass, replace
 
 import matplotlib
-from matplotlib import pyplot
+from matplotlib import colors, pyplot
 from matplotlib.lines import Line2D
-from matplotlib.markers import CARETDOWN, CARETDOWNBASE, CARETLEFTBASE, CARETRIGHTBASE, CARETUPBASE
+from matplotlib.markers import CARETDOWNBASE, CARETUPBASE
 from matplotlib.path import Path
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import LogLocator, NullLocator, SymmetricalLogLocator
@@ -23,13 +23,17 @@ _INCHES_OF_TITLE = 0.15  # per line
 _LETTERS_OF_TITLE = 100
 _MARGIN = 0.03  # inches, left of all
 _LEAST_FOR_SLANTED = 0.19  # inches from name to name; closer ones stand upright
+_DARKEST, _LIGHTEST = 0.6, 0.65  # of shades: what is left of a colour, and of its distance from white
 NUMBERS = 0.45  # inches, left of a panel
 INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
 
-# Okabe and Ito's palette without yellow, which is too faint for a line on white.
+# Okabe and Ito's palette without yellow, which is too faint for a line on white; then colours that differ from these and from each other
+# for most who are colour-blind, too.
 _COLOURS = ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE = (
     '#E69F00', '#56B4E9', '#009E73', '#0072B2', '#D55E00', '#CC79A7')
+_MORE_COLOURS = INDIGO, BROWN, OLIVE, WINE = '#332288', '#6B3A0F', '#999933', '#882255'
 GREY = '#999999'
+DARK = '#4D4D4D'
 ALONE = {'color': 'black', 'linewidth': 0.8, 'linestyle': '--'}  # the line of a client as fast as alone
 
 
@@ -44,54 +48,67 @@ class Style:
 
 _STARVED = {'marker': 'x', 'markersize': 5, 'markeredgewidth': 1.2, 'linestyle': 'none', 'color': 'black'}
 _POLICIES = {
-    'passthrough': Style('#4D4D4D', '*', '', (0, (1, 1))),
+    'passthrough': Style(DARK, '*', '', (0, (1, 1))),
     'fcfs': Style(GREY, 'X', '---', (0, (4, 1, 1, 1, 1, 1)), hollow=True),
     'sjf': Style(BLUE, 'o', '', '-'),
     'srt': Style(SKY, 's', '////', '--', hollow=True),
     'rr': Style(ORANGE, '^', '\\\\\\\\', '-.'),
     'cfs': Style(PURPLE, 'v', '....', ':', hollow=True),
     'frs': Style(VERMILLION, 'D', 'xxxx', '-'),
-    'edf': Style(PURPLE, 'p', '\\\\////', '-'),
-    'stride': Style('#4D4D4D', 'd', '-\\', (0, (3, 1, 1, 1)), hollow=True),
+    'edf': Style(INDIGO, 'p', '\\\\////', '-'),
+    'stride': Style(BROWN, 'd', '-\\', (0, (3, 1, 1, 1)), hollow=True),
     'piv': Style(GREEN, 'P', '||||', '-'),
-    'dprr': Style(PURPLE, 'h', 'oo', '--', hollow=True),
+    'dprr': Style(OLIVE, 'h', 'oo', '--', hollow=True),
     'pkm': Style(GREEN, '<', '++', ':', hollow=True),
     'trap-per-request': Style(PURPLE, 'X', '--', (0, (4, 1, 1, 1)), hollow=True),
     'timeslice': Style(VERMILLION, 's', '////', '--', hollow=True),
     'disengaged-timeslice': Style(ORANGE, '^', '\\\\\\\\', '-.'),
-    'stride-timeslice': Style('#4D4D4D', 'd', '-\\\\', (0, (3, 1, 1, 1)), hollow=True),
+    'stride-timeslice': Style(BROWN, 'd', '-\\\\', (0, (3, 1, 1, 1)), hollow=True),
     'disengaged-fair-queueing': Style(BLUE, 'o', '....', '-'),
     'microkernel-rr': Style(BLUE, 'p', '//', '-'),
 }
 _SHAPES = [('>', '//////', '--'), ('<', '\\\\\\\\\\\\', '-.'), ('p', 'oo', ':', True), ('h', '++++', '-'),
            ('8', '|||||', (0, (4, 1, 1, 1)), True), ('*', '-----', (0, (2, 1)))]
 _SPARE = [Style(colour, *shape) for colour in _COLOURS for shape in _SHAPES]
+_MORE = [Style(colour, *shape) for colour in _MORE_COLOURS for shape in _SHAPES]  # where all others have been given away
 
 
 def styles(labels):
     """label -> Style: fixed for known policies, else chosen by the label, so that it is the same in every figure. Policies of several
-    families have fixed ones with the same marker: where they meet, the first keeps it."""
+    families have fixed ones with the same colour or marker: where they meet, the first keeps it. Two have one colour only where there are
+    more than colours, or where one is a variant of the other."""
     ordered = names.in_order(labels)
     looks = {}
     for name_of in (lambda label: label, names.policy):
         for label in ordered:
             known = _POLICIES.get(name_of(label))
-            if label not in looks and known and known.marker not in [look.marker for look in looks.values()]:
+            if label not in looks and known and not any(known.colour == look.colour or known.marker == look.marker for look in looks.values()):
                 looks[label] = known
     for label in ordered:
         if label not in looks:
-            looks[label] = _spare(label, looks.values())
+            looks[label] = _spare(label, looks)
     return {label: looks[label] for label in ordered}
 
 
-def _spare(label, taken):
-    base = None if names.policy(label) in _POLICIES else _POLICIES.get(names.base(label))
-    start = zlib.crc32(label.encode()) % len(_SPARE)
-    candidates = [replace(style, colour=base.colour) if base else style for style in _SPARE[start:] + _SPARE[:start]]
+def _spare(label, looks):
+    taken, start = looks.values(), zlib.crc32(label.encode()) % len(_SPARE)
+    candidates = [*_SPARE[start:], *_SPARE[:start], *_MORE]
+    if label in _POLICIES:  # its own shape, if it can have that
+        candidates = [replace(_POLICIES[label], colour=candidate.colour) for candidate in candidates] + candidates
+    elif names.policy(label) is None and names.base(label):
+        colour = (looks.get(names.base(label)) or _POLICIES[names.base(label)]).colour
+        candidates = [replace(candidate, colour=colour) for candidate in candidates]
     colours, markers = [style.colour for style in taken], [style.marker for style in taken]
     lines = [(style.colour, style.dash) for style in taken]  # some figures have lines without markers
-    return min(candidates, key=lambda style: (lines.count((style.colour, style.dash)), markers.count(style.marker) + colours.count(style.colour),
-                                              markers.count(style.marker)))
+    return min(candidates, key=lambda style: (colours.count(style.colour), lines.count((style.colour, style.dash)), markers.count(style.marker)))
+
+
+def shades(colour, count):
+    """So many shades of a colour, from dark to light; one is the colour itself."""
+    if count == 1:
+        return [colour]
+    ends = [[_DARKEST * part for part in colors.to_rgb(colour)], [1 - _LIGHTEST * (1 - part) for part in colors.to_rgb(colour)]]
+    return [colors.to_hex([dark + (light - dark) * place / (count - 1) for dark, light in zip(*ends)]) for place in range(count)]
 
 
 def prepare(width=USUAL_WIDTH, titles=True):
@@ -170,18 +187,22 @@ def starved_handles(drawn):
     return [Line2D([], [], label='starved: a client finished no job', **_STARVED)] if drawn else []
 
 
+_STEM = [Path.MOVETO, Path.LINETO, Path.MOVETO, Path.LINETO, Path.LINETO]
+# Arrows with a stem: no policy has such a marker.
+UP, DOWN = (Path([(0, -up), (0, up), (-0.5, 0.3 * up), (0, up), (0.5, 0.3 * up)], _STEM) for up in (1, -1))
+RIGHT, LEFT = (Path(arrow.vertices[:, ::-1], _STEM) for arrow in (UP, DOWN))
 _WAVE = Path([(step / 8, -0.4 * math.sin(math.pi * step / 8)) for step in range(-8, 9)])
 _MARKS = {  # of bounds, by what shows the value: bound -> marker, points right of the value, points above it
-    'point': {'at least': (CARETUPBASE, 0, 5), 'at most': (CARETDOWNBASE, 0, -5), 'rough': (_WAVE, 0, 7)},
-    'bar': {'at least': (CARETUPBASE, 0, 2), 'at most': (CARETDOWN, 0, 2), 'rough': (_WAVE, 0, 4)},  # above, as hatches would hide them
-    'cell': {'at least': ('^', 0, 0), 'at most': ('v', 0, 0), 'rough': (_WAVE, 0, 0)},
-    'x': {'at least': (CARETRIGHTBASE, 4, 0), 'at most': (CARETLEFTBASE, -4, 0), 'rough': (_WAVE, 7, 0)}}
+    'point': {'at least': (UP, 0, 8), 'at most': (DOWN, 0, -8), 'rough': (_WAVE, 0, 7)},
+    'bar': {'at least': (UP, 0, 5), 'at most': (DOWN, 0, 5), 'rough': (_WAVE, 0, 4)},  # above, as hatches would hide them
+    'cell': {'at least': (UP, 0, 0), 'at most': (DOWN, 0, 0), 'rough': (_WAVE, 0, 0)},
+    'x': {'at least': (RIGHT, 8, 0), 'at most': (LEFT, -8, 0), 'rough': (_WAVE, 7, 0)}}
 _WORDS_OF_BOUNDS = {'at least': 'at least: unfinished jobs', 'at most': 'at most: unfinished jobs',
                     'rough': 'could be more or less: unfinished jobs'}
 
 
 def mark_bounds(axes, points, colour='black', shown_by='point', size=4):
-    """points: (x, y, bound), whose bound is a key of results.SIGNS. A triangle points to where the real value lies; a wave stands at a
+    """points: (x, y, bound), whose bound is a key of results.SIGNS. An arrow points to where the real value lies; a wave stands at a
     rough value. shown_by: a key of _MARKS; 'x' is of a point whose x is the value."""
     for bound, (marker, right, up) in _MARKS[shown_by].items():
         found = [(x, y) for x, y, each in points if each == bound and not math.isnan(x + y)]
@@ -189,7 +210,7 @@ def mark_bounds(axes, points, colour='black', shown_by='point', size=4):
             beside = ScaledTranslation(right / 72, up / 72, axes.figure.dpi_scale_trans)
             mark = Line2D(*zip(*found), transform=axes.transData + beside, **_bound_mark(marker, colour, size))
             if shown_by == 'cell':
-                mark.set_path_effects([withStroke(linewidth=3 if marker is _WAVE else 1.2, foreground='white')])
+                mark.set_path_effects([withStroke(linewidth=3, foreground='white')])
             axes.add_artist(mark)  # plot() would change the limits
 
 
@@ -200,9 +221,8 @@ def bound_handles(bounds, shown_by='point'):
 
 
 def _bound_mark(marker, colour, size=4):
-    look = {'markersize': 1.5 * size, 'markeredgewidth': 1.1, 'markerfacecolor': 'none'} if marker is _WAVE else \
-        {'markersize': size, 'markeredgewidth': 0}
-    return {'marker': marker, 'linestyle': 'none', 'clip_on': False, 'color': colour, 'zorder': 6, **look}
+    return {'marker': marker, 'linestyle': 'none', 'clip_on': False, 'color': colour, 'zorder': 6, 'markersize': 1.5 * size, 'markeredgewidth': 1.1,
+            'markerfacecolor': 'none'}
 
 
 def rotated_inches(labels, panel):
