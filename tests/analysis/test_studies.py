@@ -5,6 +5,7 @@ import unittest
 from test_figures import InAFolder, finish, start
 
 from gangway.drawing.commands import figures
+from matplotlib.cbook import STEP_LOOKUP_MAP
 from gangway.drawing import results
 from gangway.drawing import schedulability
 from gangway.drawing import studies
@@ -66,6 +67,12 @@ class Study(InAFolder):
     def test_ratios_add_up_over_points(self):
         line = tightness.draw(self.study()).axes[0].lines[0]
         self.assertEqual(list(zip(*line.get_data())), [(0, 0), (0.5, 0.75), (1, 1)])
+
+    def test_where_no_task_has_a_ratio_the_share_does_not_rise(self):
+        line = tightness.draw(self.study()).axes[0].lines[0]
+        places, shares = STEP_LOOKUP_MAP.get(line.get_drawstyle(), lambda *data: data)(*line.get_data())
+        corners = list(zip(places, shares))
+        self.assertEqual(corners, [(0, 0), (0.5, 0), (0.5, 0.75), (1, 0.75), (1, 1)])
 
     def test_the_command_draws_what_applies(self):
         code, out, errors = finish(start('figures.py', write(self.folder / 'study')))

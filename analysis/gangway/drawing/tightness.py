@@ -30,6 +30,7 @@ def draw(study):
 
 
 def _line(axes, bound, bins, drawn):
+    """Steps, as between the ends of bins nothing is known, and bins without a task are not in the file."""
     colour, marker, dash = schedulability.look(bound)
     total, seen, x, y = sum(bins.values()), 0, [0], [0]
     for (_, to), tasks in sorted(bins.items()):
@@ -38,6 +39,6 @@ def _line(axes, bound, bins, drawn):
         y.append(seen / total)
     look = {'color': colour, 'marker': marker, 'markersize': 3.5, 'linestyle': dash,
             'linewidth': 1.8 if bound == studies.TIGHTEST else 1.1}
-    axes.plot(x, y, markevery=max(1, len(x) // 10), zorder=2 if bound == studies.TIGHTEST else 3, **look)
+    axes.plot(x, y, drawstyle='steps-post', markevery=max(1, len(x) // 10), zorder=2 if bound == studies.TIGHTEST else 3, **look)
     name = 'tightest of each task' if bound == studies.TIGHTEST else schedulability.label(bound)
     drawn.setdefault(name, Line2D([], [], label=name, **look))
