@@ -53,6 +53,8 @@ class Bars(InAFolder):
                   if line.get_marker() == 'd'}
         self.assertEqual(marked, {1.95: 'black', 1.96: 'black', 2.44: 'black', 4.87: 'black', 6.0: 'white'})
         self.assertGreater(dntt.get_ylim()[1], 2.99)
+        self.assertEqual([text.get_text() for text in dntt.figure.legends[0].get_texts()][1:],
+                         ['printed value', 'printed value: order only or not determined'])
 
     def test_relative_and_per_client_values_are_not_marked(self):
         text = (self.folder / 'published.csv').read_text()
@@ -306,8 +308,8 @@ class ClientSweeps(InAFolder):
         arrows = [[line.get_marker() for line in axes.lines if isinstance(line.get_marker(), int)] for axes in page.axes]
         self.assertEqual(arrows, [[CARETUPBASE], []])
         legend = [text.get_text() for text in page.legends[0].get_texts()]
-        self.assertIn('published as a lower bound', legend)
-        self.assertIn('published for all these points: mean, least or largest', legend)
+        self.assertIn('printed as a lower bound', legend)
+        self.assertIn('printed for all these points: mean, least or largest', legend)
 
     def test_neons_figure_6_shows_what_the_paper_prints(self):
         """Every NTT that the paper prints for Fig. 6 has a diamond, except values compared between clients."""

@@ -103,7 +103,7 @@ def _span_handles(results):
     """The legend's entry for values of several points."""
     if not any(row.over for row in results.published_ntts()):
         return []
-    return [Line2D([], [], label='published for all these points: mean, least or largest', **_span('black'))]
+    return [Line2D([], [], label='printed for all these points: mean, least or largest', **_span('black'))]
 
 
 def _scale_y(axes, results):

@@ -153,9 +153,9 @@ def mark_published(axes, x, row, colour='black', points_right=0):
 def published_handles(rows):
     """Legend entries for the kinds of published value that were drawn."""
     kinds = {row.kind in ('tight', 'moderate') for row in rows}
-    labels = {True: 'published (tight or moderate)', False: 'published (order, input or open)'}
+    labels = {True: 'printed value', False: 'printed value: order only or not determined'}
     relations = {row.relation for row in rows}
-    bounds = {'>': 'published as a lower bound', '<': 'published as an upper bound'}
+    bounds = {'>': 'printed as a lower bound', '<': 'printed as an upper bound'}
     return [*(Line2D([], [], label=labels[solid], **_diamond(solid, 'black')) for solid in (True, False) if solid in kinds),
             *(Line2D([], [], label=label, **_arrow(_PUBLISHED_BOUNDS[relation][0], 'black'))
               for relation, label in bounds.items() if relation in relations)]
