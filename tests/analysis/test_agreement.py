@@ -45,7 +45,7 @@ class Comparisons(InAFolder):
         for side, (found, word) in enumerate(((pair.predicted, 'predicted'), (pair.measured, 'measured'))):
             self.assertEqual(sides[word], {row.policy: row.metrics['antt'] for row in found.summary}, side)
         figure = printed_bars.draw_metrics(pair)
-        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['printed', 'predicted', 'measured'])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['printed', 'predicted', 'measured', '95 % interval over 20 replications'])
         heights = sorted(round(bar.get_height(), 9) for bar in figure.axes[2].patches)
         expected = [row[2] for row in synthetic.PUBLISHED.values()] + [row.metrics['stp'].mean for found in (pair.predicted, pair.measured)
                                                                        for row in found.summary]
@@ -57,6 +57,23 @@ class Comparisons(InAFolder):
         self.assertEqual([axes.get_title() for axes in panels], ['sjf', 'srt', 'rr', 'cfs', 'frs'])
         self.assertEqual([label.get_text() for label in panels[0].get_xticklabels()], list(synthetic.CLIENTS))  # the longest first
         self.assertEqual({len(axes.patches) for axes in panels}, {2 * len(synthetic.CLIENTS)})
+
+    def test_the_legend_says_what_intervals_are(self):
+        def legends():
+            pair = self.pair()
+            figures = [*agreement.draw_metrics(pair), printed_bars.draw_metrics(pair), printed_bars.draw_clients(pair)]
+            return [[text.get_text() for text in figure.legends[0].get_texts() if 'interval' in text.get_text()] for figure in figures]
+        self.assertEqual(legends(), 3 * [['95 % interval over 20 replications']])
+        manifest = json.loads((self.sides[1] / 'manifest.json').read_text())
+        manifest['configuration']['replications'] = 2
+        (self.sides[1] / 'manifest.json').write_text(json.dumps(manifest))
+        self.assertEqual(legends(), 3 * [['95 % interval over 20 (predicted) and 2 (measured) replications']])
+        for side in self.sides:
+            for file in ('summary.csv', 'clients.csv'):
+                head, *rows = [line.split(',') for line in (side / file).read_text().splitlines()]
+                rows = [['' if name.endswith('_ci95') else cell for name, cell in zip(head, row)] for row in rows]
+                (side / file).write_text('\n'.join(map(','.join, [head, *rows])) + '\n')
+        self.assertEqual(legends(), 3 * [[]])
 
     def test_jobs_are_matched_and_unfinished_ones_left_out(self):
         jobs = self.pair().jobs
@@ -80,7 +97,8 @@ class Comparisons(InAFolder):
 
     def test_the_legend_tells_medians_and_the_axis_what_lies_beyond(self):
         figure = agreement.draw_errors(self.pair())
-        self.assertIn('rr (median +0.0 % of the 26 jobs in both)', [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertIn('rr (+0.0 % of the 26 jobs in both)', [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertIn('(in brackets: median of signed errors)', [text.get_text() for text in figure.legends[0].get_texts()])
         self.assertEqual(agreement._window([[0.0] * 999 + [1000.0]])[2], 0.001)
         self.assertNotIn('beyond', figure.axes[1].get_xlabel())
 
@@ -95,7 +113,7 @@ class Comparisons(InAFolder):
         ends = [line.get_ydata()[-1] for line in figure.axes[0].lines if len(line.get_ydata()) > 2]
         self.assertEqual(ends, [23 / 26] * 5)
         self.assertIn('\n15 jobs finished in one of the two only, 5 in neither', figure.axes[1].get_xlabel())
-        self.assertIn('rr (median +0.0 % of the 23 jobs in both)', [text.get_text() for text in figure.legends[0].get_texts()])
+        self.assertIn('rr (+0.0 % of the 23 jobs in both)', [text.get_text() for text in figure.legends[0].get_texts()])
         figure = agreement.draw_jobs(pair)
         self.assertEqual(figure.axes[0].get_title(), 'sjf (23 of 27 jobs)')
         self.assertIn('a job that finished in both', [text.get_text() for text in figure.legends[0].get_texts()])
@@ -186,7 +204,7 @@ class Comparisons(InAFolder):
         page, = agreement.draw_metrics(pair)
         self.assertEqual([text.get_text() for text in page.axes[0].texts], ['+0.0', '+0.0', '+0.0', '−20.0', '+0.0'])
         median = [text.get_text() for text in agreement.draw_errors(pair).legends[0].get_texts() if text.get_text().startswith('rr')]
-        self.assertEqual(median, ['rr (median +0.0 % of the 26 jobs in both)'])
+        self.assertEqual(median, ['rr (+0.0 % of the 26 jobs in both)'])
         self.assertIn('(B − A) / A', agreement.draw_errors(pair).axes[1].get_xlabel())
 
     def test_a_sweep_has_a_row_of_panels_for_each_point_on_pages(self):

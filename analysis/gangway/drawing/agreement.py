@@ -50,6 +50,14 @@ class Pair:
         return [f'{word} ({found.world})' if found.world else word
                 for word, found in zip(sides(self.predicted, self.measured), (self.predicted, self.measured))]
 
+    def interval_handles(self, values):
+        """The legend entry for the intervals of these values, a list of each side, if any were drawn."""
+        found = [(word, side.replications) for word, side, own in zip(sides(self.predicted, self.measured), (self.predicted, self.measured), values)
+                 if any(value.half_width for value in own)]
+        counts = {count for _, count in found}
+        several = ' and '.join(f'{count} ({word})' for word, count in found) if len(counts) > 1 and 0 not in counts else ''
+        return bars.interval_handle(names.interval(several or min(counts)) if found else '')
+
     @property
     def error(self):
         """What errors are."""
@@ -197,6 +205,7 @@ def draw_errors(pair):
     lines.set(xlim=(low, high), ylim=(0, 1.02), ylabel='share of jobs')
     boxes.set_xlabel('\n'.join([f'relative error of NTT, {pair.error} (%)', *_unshown(pair, beyond)]))
     style.lay_out(figure, f'{pair.title} – errors of single jobs', [
+        Line2D([], [], linestyle='none', label='(in brackets: median of signed errors)'),
         *(Line2D([], [], label=f'{policy} ({_median(pair, policy, own)})', color=looks[policy].colour, linestyle=looks[policy].dash)
           for policy, own in by_policy.items()),
         Patch(facecolor=style.GREY, alpha=0.3, label='within ±5 %'),
@@ -216,7 +225,7 @@ def _median(pair, policy, own):
     if not own:
         return 'no job finished in both'
     some = f' of the {len(own):,} jobs in both' if pair.in_one[policy] or pair.in_none[policy] else ''
-    return f'median {_signed(statistics.median(own))} %{some}'
+    return f'{_signed(statistics.median(own))} %{some}'
 
 
 def _signed(percent):
@@ -279,7 +288,7 @@ def _draw_page(pair, points):
     shown = {row.bound(metric) for rows in of_point for both in rows.values() for row in both for metric in METRICS}
     starved = style.starved_handles(any(row.starved for rows in of_point for both in rows.values() for row in both))
     style.lay_out(figure, f'{pair.title} – {" and ".join(sides(pair.predicted, pair.measured))}', [
-        *_side_handles(pair, in_points), Line2D([], [], linestyle='none', label=f'above: {pair.error} in %'), *style.bound_handles(shown), *starved])
+        *_side_handles(pair, in_points), *pair.interval_handles(_values_of_sides(of_point)), Line2D([], [], linestyle='none', label=f'above: {pair.error} in %'), *style.bound_handles(shown), *starved])
     return figure
 
 
@@ -289,6 +298,10 @@ def _side_handles(pair, in_points):
         return [Line2D([], [], label=label, **style.line(replace(black, hollow=side == 0))) for side, label in enumerate(pair.labels)]
     words = {'edgecolor': 'black', 'linewidth': 0.6}
     return [Patch(label=pair.labels[0], facecolor='white', hatch='//////', **words), Patch(label=pair.labels[1], facecolor=style.GREY, **words)]
+
+
+def _values_of_sides(of_point):
+    return [[value for rows in of_point for both in rows.values() for value in map(both[side].metrics.get, METRICS)] for side in range(2)]
 
 
 def _values(rows, metric):

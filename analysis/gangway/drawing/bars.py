@@ -200,7 +200,11 @@ def policy_handles(looks, points=False):
 
 def interval_handles(results, shown):
     """The legend entry for the intervals of these values, if any were drawn."""
-    label = results.interval_label(shown)
+    return interval_handle(results.interval_label(shown))
+
+
+def interval_handle(label):
+    """Likewise with that label; none without one."""
     if not label:
         return []
     beam = [(-1, -2), (1, -2), (0, -2), (0, 2), (-1, 2), (1, 2)]

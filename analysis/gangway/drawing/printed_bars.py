@@ -29,7 +29,8 @@ def draw_metrics(pair):
     for axes, (metric, sides) in zip(grid[:, 0], of_metric.items()):
         _draw(axes, policies, sides, shown[metric], style.WIDTH, points)
         axes.set_ylabel(names.metric(metric))
-    style.lay_out(figure, pair.title, [*bars.policy_handles(_LOOKS, points), *_handles(of_metric.values(), shown.values())])
+    style.lay_out(figure, pair.title, [*bars.policy_handles(_LOOKS, points), *_interval_handles(pair, of_metric.values()),
+                                        *_handles(of_metric.values(), shown.values())])
     return figure
 
 
@@ -55,13 +56,18 @@ def draw_clients(pair):
     for axes in grid.flat[len(policies):]:
         axes.set_visible(False)
     looks = {side: look for side, look in _LOOKS.items() if side != 'printed'}
-    style.lay_out(figure, pair.title, [*bars.policy_handles(looks, points), bars.ALONE, *_handles(ntts.values(), shown.values())])
+    style.lay_out(figure, pair.title, [*bars.policy_handles(looks, points), bars.ALONE, *_interval_handles(pair, ntts.values()),
+                                        *_handles(ntts.values(), shown.values())])
     return figure
 
 
 def _bounds_of_metric(pair, metric):
     return {side: {both[place].policy: both[place].bound(metric) for both in pair.rows if both[place].point == 0}
             for place, side in enumerate(('predicted', 'measured'))}
+
+
+def _interval_handles(pair, panels):
+    return pair.interval_handles([[value for sides in panels for value in sides[side].values()] for side in ('predicted', 'measured')])
 
 
 def _handles(panels, bounds):
