@@ -75,6 +75,13 @@ class Comparisons(InAFolder):
                 (side / file).write_text('\n'.join(map(','.join, [head, *rows])) + '\n')
         self.assertEqual(legends(), 3 * [[]])
 
+    def test_no_interval_reaches_below_0(self):
+        for side in self.sides:
+            self.change(side, 'rr', dntt=1, dntt_ci95=3)
+        for figure in (*agreement.draw_metrics(self.pair()), printed_bars.draw_metrics(self.pair())):
+            ends = [end for part in figure.axes[1].collections for segment in part.get_segments() for end in segment[:, 1]]
+            self.assertEqual((min(ends), max(ends)), (0, 4))
+
     def test_jobs_are_matched_and_unfinished_ones_left_out(self):
         jobs = self.pair().jobs
         self.assertEqual({policy: len(own) for policy, own in jobs.items()}, dict.fromkeys(synthetic.PUBLISHED, 26))

@@ -97,7 +97,7 @@ class Bars(InAFolder):
         self.assertEqual(antt.get_yscale(), 'log')
         found = self.intervals(antt)
         self.assertEqual([clipped for _, clipped in found], [True] * 3)
-        self.assertIn([-300, 500], [ends for ends, _ in found])
+        self.assertIn([0, 500], [ends for ends, _ in found])
         self.assertEqual(len([line for line in antt.lines if line.get_marker() == '_']), 6)  # two caps for each
         self.change('clients.csv', 'ntt', {'sjf': 100})
         self.change('clients.csv', 'ntt_ci95', {'sjf': '', 'srt': 0})

@@ -183,6 +183,23 @@ class Services(InAFolder):
         lines, = axes.collections
         self.assertEqual(lines.get_segments()[0].tolist(), [[0, 3], [0, 4]])
 
+    def test_no_interval_of_a_time_reaches_below_0_and_the_legend_says_where_an_axis_cuts_it_off(self):
+        self.replicated()
+        table = self.folder / 'services.csv'
+        table.write_text(table.read_text().replace('4e6,1e5,', '4e6,5e6,'))
+        found = results.read(self.folder)
+        page, = services.draw_latency(found)
+        self.assertEqual({*self.bands(page.axes[1])[0]}, {0, 8.5})  # 3.5 and 5 to both sides
+        self.assertEqual((page.axes[1].get_yscale(), page.axes[1].get_ylim()), ('linear', (0, 8.5)))
+        self.assertIn('95 % interval of the mean over replications', self.legend(page))
+        self.assertRegex(report.text(found), r'4.00 \[0.00, 8.50\]')
+        self.assertIn('An interval of a time ends at 0 where it would reach below, as no time is negative.', report.text(found))
+        self.assertNotIn('ends at 0', report.text(self.replicated()))
+        table.write_text(table.read_text().replace('4e6,5e6,', '40e6,50e6,').replace('4e6,1e5,', '40e6,50e6,'))
+        page, = services.draw_latency(results.read(self.folder))
+        self.assertEqual(page.axes[1].get_yscale(), 'log')
+        self.assertIn('95 % interval of the mean over replications (some cut off)', self.legend(page))
+
     def test_bands_of_attainment_end_at_100_percent(self):
         found = self.replicated()
         page, = services.draw_attainment(found)

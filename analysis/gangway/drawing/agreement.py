@@ -18,7 +18,6 @@ _ROWS = 4              # of panels of metrics on a page
 _BEYOND = 0.005        # the share of errors at either end that may lie outside the axis
 _WIDTH = 0.38          # of a bar, where 1 is from policy to policy
 _DENSE_FROM = 2000     # points in a panel: a PDF of so many vectors opens slowly
-_ERROR = {'ecolor': 'black', 'elinewidth': 0.8, 'capsize': 1.6, 'capthick': 0.8}
 
 
 @dataclass(frozen=True)
@@ -288,7 +287,8 @@ def _draw_page(pair, points):
     shown = {row.bound(metric) for rows in of_point for both in rows.values() for row in both for metric in METRICS}
     starved = style.starved_handles(any(row.starved for rows in of_point for both in rows.values() for row in both))
     style.lay_out(figure, f'{pair.title} – {" and ".join(sides(pair.predicted, pair.measured))}', [
-        *_side_handles(pair, in_points), *pair.interval_handles(_values_of_sides(of_point)), Line2D([], [], linestyle='none', label=f'above: {pair.error} in %'), *style.bound_handles(shown), *starved])
+        *_side_handles(pair, in_points), *pair.interval_handles(_values_of_sides(of_point)),
+        Line2D([], [], linestyle='none', label=f'above: {pair.error} in %'), *style.bound_handles(shown), *starved])
     return figure
 
 
@@ -332,7 +332,8 @@ def _draw_pairs(axes, pair, metric, policies, rows, in_points):
 
 def _draw_bar(axes, place, value, side, look):
     words = {'facecolor': look.colour, 'edgecolor': 'black'} if side else {'facecolor': 'white', 'hatch': '//////', 'edgecolor': look.colour}
-    axes.bar([place], [value.mean], _WIDTH, linewidth=0.6, yerr=[value.half_width] if value.half_width else None, error_kw=_ERROR, **words)
+    axes.bar([place], [value.mean], _WIDTH, linewidth=0.6, **words)
+    bars.draw_intervals(axes, [place], [value])
 
 
 def _draw_point(axes, place, value, side, look):

@@ -38,7 +38,7 @@ def draw_clients(results):
     grid[-1, 0].set_xlabel('client (standalone time)')
     bounds = style.bound_handles({row.bound('ntt') for row in results.clients})
     starved = style.starved_handles(any(row.starved_runs for row in results.clients))
-    intervals = interval_handles(results, measured.values())
+    intervals = interval_handles(results, measured.values(), any(value.leaves(grid[0, 0]) for value in measured.values()))
     style.lay_out(figure, results.title, [*policy_handles(looks, points=log), ALONE, *intervals, *bounds, *starved])
     return figure
 
@@ -71,7 +71,8 @@ def draw_metrics(results):
         axes.set_ylabel(names.metric(metric))
     starved = style.starved_handles(any(row.starves(metric) for row in results.summary for metric in metrics))
     shown = [row.metrics[metric] for row in results.summary for metric in metrics]
-    style.lay_out(figure, results.title, [*interval_handles(results, shown), *style.published_handles(published),
+    cut = any(row.metrics[metric].leaves(axes) for axes, metric in zip(grid[0], metrics) for row in results.summary)
+    style.lay_out(figure, results.title, [*interval_handles(results, shown, cut), *style.published_handles(published),
                                           *style.bound_handles(results.bounds(metrics)), *starved])
     return figure
 
@@ -138,20 +139,22 @@ def _width(count):
 def _draw_bars(axes, places, measured, look, width, base=0):
     axes.bar(places, [value.mean - base for value in measured], width, base, color=look.colour, hatch=look.hatch,
              edgecolor='black', linewidth=0.5)
-    _draw_intervals(axes, places, measured)
+    draw_intervals(axes, places, measured)
 
 
 def draw_points(axes, places, measured, look, *_):
     """Points where bars would end. Their intervals end at the panel, and points without one have no dash in its place."""
     axes.plot(places, [value.mean for value in measured], zorder=3, **{**style.line(look), 'linestyle': 'none'})
-    _draw_intervals(axes, places, measured)
+    draw_intervals(axes, places, measured)
 
 
-def _draw_intervals(axes, places, measured):
-    """Where they belong, which need not be around the value."""
-    with_interval = [(place, value.middle, value.half_width) for place, value in zip(places, measured) if value.half_width]
+def draw_intervals(axes, places, measured):
+    """Where they belong, which need not be around the value, and none below 0."""
+    with_interval = [(place, value) for place, value in zip(places, measured) if value.half_width]
     if with_interval:
-        axes.errorbar(*zip(*with_interval), fmt='none', zorder=3, **_ERROR)
+        places, values = zip(*with_interval)
+        axes.errorbar(places, [value.middle for value in values], fmt='none', zorder=3,
+                      yerr=[[value.below for value in values], [value.half_width for value in values]], **_ERROR)
 
 
 def _label_clients(axes, clients):
@@ -198,9 +201,9 @@ def policy_handles(looks, points=False):
             for policy, look in looks.items()]
 
 
-def interval_handles(results, shown):
-    """The legend entry for the intervals of these values, if any were drawn."""
-    return interval_handle(results.interval_label(shown))
+def interval_handles(results, shown, cut=False):
+    """The legend entry for the intervals of these values, if any were drawn. cut: whether a panel cuts some of them off."""
+    return interval_handle(results.interval_label(shown, cut))
 
 
 def interval_handle(label):

@@ -36,9 +36,19 @@ class Measured:
         return self.middle - self.ci95, self.middle + self.ci95
 
     @property
+    def below(self):
+        """How far the interval that can be drawn reaches below its middle: to 0, below which no metric has a value."""
+        return min(self.half_width, max(0, self.middle)) if self.half_width else 0
+
+    @property
     def half_width(self):
         """Of what can be drawn: 0 where there is no interval."""
         return 0 if math.isnan(self.middle + self.ci95) else self.ci95
+
+    def leaves(self, axes):
+        """Whether the interval is cut off by the y axis of a panel."""
+        low, high = axes.get_ylim()
+        return self.half_width > 0 and not (low <= self.middle - self.below and self.interval[1] <= high)
 
     @property
     def top(self):

@@ -171,10 +171,11 @@ class Results:
         """Of a figure that shows only the first run of each point and policy."""
         return self.title if self.runs == 1 else f'{self.title} – the first ' + (f'of {self.runs} runs' if self.runs else 'run')
 
-    def interval_label(self, shown):
-        """What legends call the intervals of these values; empty where none has one."""
+    def interval_label(self, shown, cut=False):
+        """What legends call the intervals of these values; empty where none has one. cut: whether a panel cuts some of them off."""
         pooled = {value.centre is not None for value in shown if value.half_width}
-        return (names.interval_of_mean if True in pooled else names.interval)(self.replications) if pooled else ''
+        label = (names.interval_of_mean if True in pooled else names.interval)(self.replications) if pooled else ''
+        return f'{label} (some cut off)' if label and cut else label
 
     def alone(self):
         """Whether each point has a single client."""

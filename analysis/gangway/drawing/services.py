@@ -39,9 +39,9 @@ def draw_latency(results):
         _mark_starved(axes, [row for row in found if row.client == client], looks, axis.place)
         _draw_objective(axes.axhline, found, client, factor)
         axes.set_ylabel(f'{_named(name)} ({unit})')
-        _scale_y(axes, [value for row in rows if row.client in clients
-                      for value in (row.slo_ns * factor / 1e6,
-                                    *(row.latency[percentile].mean * factor / 1e6 for percentile in _PERCENTILES))])
+        shown = [row.latency[percentile].scaled(factor / 1e6) for row in rows if row.client in clients for percentile in _PERCENTILES]
+        _scale_y(axes, [*(row.slo_ns * factor / 1e6 for row in rows if row.client in clients), *(value.mean for value in shown)], shown)
+        return any(row.latency[name].scaled(factor / 1e6).leaves(axes) for row in found if row.client == client)
 
     yield from _pages(results, clients, _PERCENTILES, draw_panel)
 
@@ -53,7 +53,7 @@ def draw_attainment(results):
     def draw_panel(axes, axis, client, _, found, looks):
         for policy, look in looks.items():
             mine = [row for row in found if row.policy == policy and row.client == client]
-            sweep.draw_line(axes, [(axis.place(row), row.attainment) for row in mine], style.line(look), 0, 1)
+            sweep.draw_line(axes, [(axis.place(row), row.attainment) for row in mine], style.line(look), most=1)
             style.mark_bounds(axes, [(axis.place(row), row.attainment.mean, row.bound('attainment')) for row in mine], look.colour)
         axes.set_ylim(-0.02, 1.05)
         axes.set_ylabel('jobs within their objective')
@@ -70,19 +70,19 @@ def _pages(results, clients, percentiles, draw_panel):
         found = [row for row in results.services if axis.others(row) == others]
         setting = ', '.join(next(swept_axis.titles(results, axis, [others], 10 * style.WIDTH), '').split('\n')) if others else ''
         for part in swept_axis.pages(clients, _COLUMNS):
-            inches = style.WIDTH / len(part)
+            inches, cut = style.WIDTH / len(part), False
             figure, grid = style.pyplot.subplots(len(percentiles), len(part), squeeze=False, sharex=True,
                                                  figsize=(style.WIDTH, 1.1 + 2.0 * len(percentiles)))
             for column, client in zip(grid.T, part):
                 column[0].set_title(client, loc='left', fontweight='bold', pad=7)
                 for axes, name in zip(column, percentiles):
-                    draw_panel(axes, axis, client, name, found, looks)
+                    cut = draw_panel(axes, axis, client, name, found, looks) or cut
                     axis.label_ticks(axes, inches)
                     axes.grid()
                 column[-1].set_xlabel(swept_axis.wrapped(axis.label, inches))
             shown = [row for row in found if row.client in part]
             style.lay_out(figure, ': '.join(filter(None, [results.title, setting])),
-                          [*_policies(looks), *_band_handles(results, shown, percentiles), *_handles(shown, percentiles)])
+                          [*_policies(looks), *_band_handles(results, shown, percentiles, cut), *_handles(shown, percentiles)])
             yield figure
 
 
@@ -214,18 +214,24 @@ def _unit(nanoseconds):
     return quantity.unit_of_times([time / 1e6 for time in nanoseconds], log=True)
 
 
-def _scale_y(axes, values):
-    """Logarithmic where values differ enough for such an axis to have ticks."""
+def _scale_y(axes, values, measured=()):
+    """Logarithmic where values differ enough for such an axis to have ticks. measured: of which intervals are drawn; one that comes near 0
+    does not make the axis much longer."""
     known = [value for value in values if value > 0]
-    if known and max(known) > _LOG_FROM * min(known):
-        style.log_y(axes, 0.8 * min(known), 1.5 * max(known))
-    elif known:
-        axes.set_ylim(0, 1.2 * max(known))
+    if not known:
+        return
+    tops = [value.interval[1] for value in measured if value.half_width]
+    ends = [value.middle - value.below for value in measured if value.half_width]
+    if max(known) > _LOG_FROM * min(known):
+        low = min([*known, *(end for end in ends if end > min(known) / _LOG_FROM)])
+        style.log_y(axes, 0.8 * low, max(1.5 * max(known), *tops, 0))
+    else:
+        axes.set_ylim(0, max(1.2 * max(known), *tops, 0))
 
 
-def _band_handles(results, rows, shown):
+def _band_handles(results, rows, shown, cut):
     values = [value for row in rows for value in ([row.attainment] if shown == (None,) else [row.latency[name] for name in shown])]
-    return sweep.band_handles(results, values)
+    return sweep.band_handles(results, values, cut)
 
 
 def _policies(looks, **other):

@@ -60,12 +60,14 @@ def _draw_page(results, axis, metrics, columns, shape):
         cells = [(axes, metric, columns[0]) for axes, metric in zip(grid.flat, metrics)]
         for axes in grid.flat[len(metrics):]:
             axes.set_visible(False)
+    cut = False
     for axes, metric, others in cells:
         _draw_panel(axes, results, axis, metric, others, looks)
         axis.label_ticks(axes, inches)
         scale_y(axes, _all_of(results, metric), _from_one(results, metric))
+        cut = cut or any(measured_of(row, metric).leaves(axes) for row in results.summary if axis.others(row) == others)
     _label_panels(grid, results, axis, metrics, columns, inches)
-    style.lay_out(figure, results.title, _handles(looks, results, axis, metrics))
+    style.lay_out(figure, results.title, _handles(looks, results, axis, metrics, cut))
     return figure
 
 
@@ -115,7 +117,7 @@ def _all_of(results, metric):
         Measured(row.published, math.nan) for row in results.published_metrics() if row.metric == metric]
 
 
-def draw_line(axes, points, words, least=-math.inf, most=math.inf):
+def draw_line(axes, points, words, least=0, most=math.inf):
     """Points (x, Measured), in any order, as a line with a band for intervals, which ends where values cannot be and
     is not there between points of which one has none. words: what makes the line."""
     points = sorted(points, key=lambda point: point[0])
@@ -162,7 +164,7 @@ def _label_panels(grid, results, axis, metrics, columns, inches):
         axes.tick_params(labelleft=False)
 
 
-def _handles(looks, results, axis, metrics):
+def _handles(looks, results, axis, metrics, cut):
     published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
     published += style.bound_handles(results.bounds(metrics))
     published += style.starved_handles(any(row.starves(metric) for row in results.summary for metric in metrics))
@@ -170,12 +172,12 @@ def _handles(looks, results, axis, metrics):
     shown = [measured_of(row, metric) for row in results.summary for metric in metrics]
     if not axis.numeric:
         points = all(_is_log(_all_of(results, metric)) for metric in metrics)
-        return [*bars.policy_handles(looks, points), *alone, *bars.interval_handles(results, shown), *published]
+        return [*bars.policy_handles(looks, points), *alone, *bars.interval_handles(results, shown, cut), *published]
     lines = [Line2D([], [], label=policy, **style.line(look)) for policy, look in looks.items()]
-    return [*lines, *alone, *band_handles(results, shown), *published]
+    return [*lines, *alone, *band_handles(results, shown, cut), *published]
 
 
-def band_handles(results, shown):
-    """The legend entry for the bands of these values, if any were drawn."""
-    label = results.interval_label(shown)
+def band_handles(results, shown, cut=False):
+    """The legend entry for the bands of these values, if any were drawn. cut: whether a panel cuts some of them off."""
+    label = results.interval_label(shown, cut)
     return [Patch(facecolor=style.GREY, alpha=2 * _BAND, label=label)] if label else []

@@ -72,7 +72,7 @@ def _run(folder, place):
     manifest = results.read_json(folder / 'manifest.json') if (folder / 'manifest.json').is_file() else {}
     tables = [_table('Summary', *report._measured(found))]
     if found.services:
-        tables.append(_table('Services', *report._services(found), report.RANGES if report.has_ranges(found) else ''))
+        tables.append(_table('Services', *report._services(found), report.ranges(found)))
     tables.append(_file_table('Clients', folder / 'clients.csv', metrics.first('client')))
     if found.published:
         tables.append(_table('Published values', *report._published(found)))

@@ -20,21 +20,25 @@ def text(found):
                      'age. ≥: at least, ≤: at most, ~: more or less.')
     if found.services:
         parts.append(markdown_table(*_services(found)))
-    if has_ranges(found):
-        parts.append(RANGES)
+    if ranges(found):
+        parts.append(ranges(found))
     if found.published:
         parts += [markdown_table(*_published(found)), tally(found.published)]
     return '\n\n'.join(parts) + '\n'
 
 
-RANGES = '[low, high]: 95 % interval of the mean over replications, where the value beside it is of all jobs together.'
+_RANGES = '[low, high]: 95 % interval of the mean over replications, where the value beside it is of all jobs together'
+_FROM_0 = 'An interval of a time ends at 0 where it would reach below, as no time is negative.'
 
 
-def has_ranges(found):
-    """Whether some value's interval is of another number."""
-    values = [*(row.metrics[metric] for row in found.summary for metric in found.chosen),
-              *(value for row in found.services for value in row.latency.values())]
-    return any(value.centre is not None and value.half_width for value in values)
+def ranges(found):
+    """What [low, high] is, where such an interval is printed; else empty."""
+    times = [row.metrics[metric] for row in found.summary for metric in found.chosen if names.unit(metric) == 'ms']
+    times += [value for row in found.services for name, value in row.latency.items() if name in _SHOWN]
+    others = [row.metrics[metric] for row in found.summary for metric in found.chosen if names.unit(metric) != 'ms']
+    pooled = any(value.centre is not None and value.half_width for value in [*times, *others])
+    cut = any(value.half_width > value.middle for value in times)
+    return ' '.join([*([_RANGES + '.'] if pooled else ['[low, high]: 95 % interval.'] if cut else []), *([_FROM_0] if cut else [])])
 
 
 def tex(found):
@@ -59,7 +63,8 @@ def _measured(found):
     def cells(row):
         if isinstance(row, results.Failed):
             return [*('failed' for _ in shown), '', '', '', row.error]
-        return [*('starved' if row.starves(metric) else results.SIGNS[row.bound(metric)] + _interval(row.metrics[metric]) for metric in shown),
+        return [*('starved' if row.starves(metric) else results.SIGNS[row.bound(metric)] + _interval(row.metrics[metric], names.unit(metric) == 'ms')
+               for metric in shown),
                 str(row.unfinished or ''), ', '.join(row.starved), ', '.join(row.understated), '']
 
     rows = [*found.summary, *found.failed]
@@ -74,16 +79,18 @@ def _titled(metric):
     return names.metric_name(metric) + (f' in {names.unit(metric)}' if names.unit(metric) == 'ms' else '')
 
 
+_SHOWN = {'p50': ('p50 in ms', 1), 'p99': ('p99 in ms', 100), 'p999': ('p99.9 in ms', 1000)}  # title, jobs from which on it is not the largest
+
+
 def _services(found):
     """What each client is judged by; '≥' where unfinished jobs make a percentile a lower bound, 'max' where so few jobs finished
     that it is the largest latency. '≤': it was killed or refused."""
     places = {policy: place for place, policy in enumerate(names.in_order(row.policy for row in found.services))}
-    percentiles = {'p50': ('p50 in ms', 1), 'p99': ('p99 in ms', 100), 'p999': ('p99.9 in ms', 1000)}  # jobs from which on it is not the largest
-    head = [*map(names.parameter, found.swept), 'policy', 'client', 'jobs', *(title for title, _ in percentiles.values()), 'objective in ms',
+    head = [*map(names.parameter, found.swept), 'policy', 'client', 'jobs', *(title for title, _ in _SHOWN.values()), 'objective in ms',
             'attained', 'jobs/s']
     rows = [[*row.swept, row.policy, row.client, str(row.jobs),
              *('starved' if row.starved_runs else ('≥ ' if name in row.bounds else 'max ' if row.jobs < least else '')
-               + _interval(row.latency[name].scaled(1e-6)) for name, (_, least) in percentiles.items()),
+               + _interval(row.latency[name].scaled(1e-6), True) for name, (_, least) in _SHOWN.items()),
              _number(row.slo_ns / 1e6) if row.slo_ns else '', results.SIGNS[row.bound('attainment')] + _share(row.attainment) if row.slo_ns else '',
              results.SIGNS[row.bound('throughput')] + _interval(row.throughput)]
             for row in sorted(found.services, key=lambda row: (row.point, places[row.policy]))]
@@ -136,13 +143,14 @@ def _in_unit(row, value):
     return _number(_scaled(row, value)) + (' ms' if _is_time(row) and not math.isnan(value) else '')
 
 
-def _interval(measured):
-    """With its interval; of values of all jobs that is of another number."""
+def _interval(measured, time=False):
+    """With its interval; of values of all jobs that is of another number. That of a time ends at 0."""
     if math.isnan(measured.middle + measured.ci95):
         return _number(measured.mean)
-    if measured.centre is None:
+    low, high = measured.interval
+    if measured.centre is None and not (time and low < 0):
         return f'{_number(measured.mean)} ± {_number(measured.ci95)}'
-    return f'{_number(measured.mean)} [{", ".join(map(_number, measured.interval))}]'
+    return f'{_number(measured.mean)} [{_number(max(low, 0) if time else low)}, {_number(high)}]'
 
 
 def _number(number):
