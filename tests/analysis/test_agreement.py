@@ -3,6 +3,7 @@ import json
 import unittest
 
 from in_a_folder import InAFolder, finish, start  # (which adds the path of the modules below)
+from gangway import metrics, page
 from gangway.drawing import agreement
 from gangway.drawing.commands import calibration
 from gangway.drawing.commands import compare
@@ -367,6 +368,12 @@ class Calibrations(InAFolder):
 
 
 class Reports(InAFolder):
+    def test_evictions_of_clients_are_of_a_job_and_of_policies_of_a_run(self):
+        synthetic.write_bars(self.folder)
+        clients = page._file_table('Clients', self.folder / 'clients.csv', metrics.first('client'), 'client')
+        self.assertEqual([name for name in clients['head'] if 'evictions' in name], ['evictions per job'])
+        self.assertIn('| evictions per run |', report.text(results.read(self.folder, ['evictions'])))
+
     def test_the_tables_and_the_tally(self):
         synthetic.write_bars(self.folder)
         code, out, errors = finish(start('report.py', self.folder, '--write'))

@@ -73,7 +73,7 @@ def _run(folder, place):
     tables = [_table('Summary', *report._measured(found))]
     if found.services:
         tables.append(_table('Services', *report._services(found), report.ranges(found)))
-    tables.append(_file_table('Clients', folder / 'clients.csv', metrics.first('client')))
+    tables.append(_file_table('Clients', folder / 'clients.csv', metrics.first('client'), 'client'))
     if found.published:
         tables.append(_table('Published values', *report._published(found)))
     return {'title': found.title, 'path': str(folder), 'facts': _facts(manifest), 'tables': tables, 'tally': report.tally(found.published),
@@ -122,16 +122,22 @@ def _table(name, head, rows, about=''):
     return {'name': name, 'about': about, 'head': head, 'rows': shown, 'left_out': max(0, len(rows) - _MOST_ROWS)}
 
 
-def _file_table(name, file, first):
-    """The whole file. first: its first column of values; those before it, and texts, stand as they are, such as a client called 007."""
+def _file_table(name, file, first, level=''):
+    """The whole file. first: its first column of values; those before it, and texts, stand as they are, such as a client called 007.
+    level: of its metrics, of which those that mean something else at another level have their label as the head."""
     columns, rows = results.read_table(file, [])
     texts = {*columns[:columns.index(first)], *(metric.name for metric in metrics.ALL if metric.kind == 'text')}
     chosen = [column for column in columns if any(row.text(column) for row in rows) and not column.endswith('_ci95')]
-    heads = [names.parameter(column) if '.' in column else column.replace('_', ' ') for column in chosen]
+    heads = [names.parameter(column) if '.' in column else _head(column, level) for column in chosen]
     in_ns = [column not in texts and _is_time(column, columns) for column in chosen]
     heads = [re.sub(r' ns\b', '', head) + ' (ms)' if is_time else head for head, is_time in zip(heads, in_ns)]
     return _table(name, heads, [[row.text(column) if column in texts else _short(row.text(column), 1e-6 if is_time else 1)
                                  for column, is_time in zip(chosen, in_ns)] for row in rows])
+
+
+def _head(column, level):
+    counts = {metric.label for metric in metrics.ALL if metric.name == column and metric.unit == 'count'}
+    return names.metric_name(column, level) if level and len(counts) > 1 else column.replace('_', ' ')
 
 
 def _is_time(column, columns):
