@@ -526,19 +526,6 @@ class Words(unittest.TestCase):
             self.assertNotEqual(looks[one].marker, looks[other].marker, other)
             self.assertNotEqual(looks[one].colour, looks[other].colour, other)
 
-    def test_policies_that_meet_have_colours_of_their_own_while_there_are_enough(self):
-        known = ['passthrough', 'microkernel-rr', 'piv', 'edf', 'stride', 'disengaged-timeslice', 'fcfs']
-        of_chip = ['mps', 'processes', 'stream-priorities', 'streams', 'sjf', 'srt', 'rr', 'cfs', 'frs']
-        for met in (known, of_chip, [*names.FAMILIES['ownership'], 'passthrough']):
-            looks = style.styles(met)
-            self.assertEqual(len({look.colour for look in looks.values()}), len(met), looks)
-            self.assertEqual(len({look.marker for look in looks.values()}), len(met), looks)
-
-    def test_a_policy_that_must_have_another_colour_keeps_the_rest_of_its_look(self):
-        alone, beside = (style.styles(met)['microkernel-rr'] for met in (['microkernel-rr'], ['microkernel-rr', 'sjf']))
-        self.assertNotEqual(alone.colour, beside.colour)
-        self.assertEqual(replace(alone, colour=beside.colour), beside)
-
     def test_labels_may_come_one_by_one(self):
         labels = ['zeta', 'rr-long', 'rr', 'direct']
         self.assertEqual(style.styles(iter(labels)), style.styles(labels))

@@ -6,12 +6,13 @@ from in_a_folder import InAFolder, finish, start  # (which adds the path of the 
 from gangway.drawing import bars
 from gangway.drawing import names
 from gangway.drawing import quantity
-from gangway.drawing.commands import report
+from gangway.drawing.commands import figures, report
 from gangway.drawing import results
 from gangway.drawing import services
 from gangway.drawing import style
 from gangway.drawing import sweep
 from gangway.drawing import swept_axis
+from gangway.drawing import throughput_tail
 
 RATE = 'workload.clients.web.repeat.arrivals.rate'
 RATES = ('50/s', '100/s', '3000/min')
@@ -23,10 +24,10 @@ JOBS = {'web': 1000, 'chat': 500, 'training': 99}
 
 
 class Services(InAFolder):
-    def folder_of(self, rows, swept=True):
+    def folder_of(self, rows, swept=True, paths=RATE, cells=RATES):
         """rows: (point, policy, client, starved runs, p50 and p99 in ms, lower bounds, slo in ms, attainment, throughput)."""
-        path = f',{RATE}' if swept else ''
-        cell = {point: f',{rate}' if swept else '' for point, rate in enumerate(RATES)}
+        path = f',{paths}' if swept else ''
+        cell = {point: f',{text}' if swept else '' for point, text in enumerate(cells)}
         summary = ['point,policy' + path + ',antt,antt_ci95,dntt,dntt_ci95,stp,stp_ci95,evictions,jobs,unfinished,starved,percentiles']
         clients = ['point,policy' + path + ',client,ntt,ntt_ci95,standalone_ns,jobs,unfinished,starved_runs,percentiles']
         table = ['point,policy' + path + ',client,' + ','.join(COLUMNS)]
@@ -128,7 +129,7 @@ class Services(InAFolder):
         page, = services.draw_attainment(found)
         self.assertEqual([x for x, y in self.marks(page.axes[0], style.DOWN)], [50, 100, 50])
         self.assertIn('at most: unfinished jobs', self.legend(page))
-        page = services.draw_throughput_and_tail(found)  # of web against what training got done
+        page = throughput_tail.draw(found)  # of web against what training got done
         self.assertEqual(len(self.marks(page.axes[0], style.LEFT)), 2)  # at one of three points web starves
         self.assertIn('at most: unfinished jobs', self.legend(page))
 
@@ -207,13 +208,13 @@ class Services(InAFolder):
 
     def test_crosses_are_within_the_axes_where_all_starved(self):
         found = self.folder_of([(0, 'edf', 'web', 3, 2, 4, '', 5, 0, 0), (0, 'edf', 'training', 0, 30, 60, '', '', '', 20)], swept=False)
-        axes, = services.draw_throughput_and_tail(found).axes
+        axes, = throughput_tail.draw(found).axes
         self.assertEqual((self.marks(axes, 'x'), axes.get_xlim()), ([(20, 1.0)], (0, 21)))
 
     def test_latencies_that_hardly_differ_have_an_axis_from_0(self):
         for p99, scale in ((6, 'linear'), (60, 'log')):
             found = self.folder_of([(0, 'edf', 'web', 0, 2, p99, '', 5, 0.9, 100)], swept=False)
-            axes, = services.draw_throughput_and_tail(found).axes
+            axes, = throughput_tail.draw(found).axes
             self.assertEqual(axes.get_yscale(), scale)
             axes.figure.canvas.draw()
             low, high = axes.get_ylim()
@@ -226,28 +227,80 @@ class Services(InAFolder):
 
     def test_throughput_and_tail(self):
         found = self.swept()
-        axes, = services.draw_throughput_and_tail(found).axes
-        self.assertEqual(axes.get_xlabel(), 'jobs of training finished (1/s)')
+        axes, = throughput_tail.draw(found).axes
+        self.assertEqual(axes.get_xlabel().split('\n')[0], 'jobs of training finished (1/s)')
         self.assertEqual(self.line_of(axes, 'edf', found), [(20, 4), (20, 6), (20, 5)])  # in the order of the loads
         self.assertEqual(self.marks(axes, 'x'), [(41, 1.0)])
 
     def test_what_another_service_gets_done_is_its_load_and_does_not_count(self):
         found = self.folder_of([(point, 'edf', client, 0, 2, 4, '', slo, 0.9, rate * (point + 1))
                                 for point in range(2) for client, slo, rate in (('web', 5, 100), ('chat', 9, 50), ('training', '', 20))])
-        for axes in services.draw_throughput_and_tail(found).axes:
-            self.assertEqual(axes.get_xlabel(), 'jobs of training finished (1/s)')
+        for axes in throughput_tail.draw(found).axes:
+            self.assertEqual(axes.get_xlabel().split('\n')[0], 'jobs of training finished (1/s)')
             self.assertEqual(self.line_of(axes, 'edf', found), [(20, 4), (40, 4)])
 
     def test_where_a_client_is_alone_the_others_finish_nothing(self):
         found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (1, 'edf', 'web', 0, 2, 6, '', 5, 0.9, 100),
                                 (1, 'edf', 'training', 0, 30, 60, '', '', '', 20), (2, 'edf', 'training', 0, 30, 60, '', '', '', 40)])
-        axes, = services.draw_throughput_and_tail(found).axes
+        axes, = throughput_tail.draw(found).axes
         self.assertEqual(self.line_of(axes, 'edf', found), [(0, 4), (20, 6)])
+
+    def of_two_parameters(self):
+        """A sweep of two rates and two quanta of rr: fcfs does not depend on the quantum, edf is what fcfs is."""
+        points = [(rate, quantum) for rate in ('50/s', '100/s') for quantum in ('1 ms', '2 ms')]
+        rows = [(point, policy, client, 0, 2, tail, '', slo, 0.9, done)
+                for point in range(4)
+                for policy, more in (('edf', 0), ('fcfs', 0), ('rr', 1 + point % 2))
+                for client, slo, tail, done in (('web', 5, 4 + point // 2 + 20 * more, 100), ('training', '', 60, 20 + 5 * (point // 2) + 10 * more))]
+        return self.folder_of(rows, paths=f'{RATE},policies.rr.params.quantum', cells=map(','.join, points))
+
+    def test_of_two_parameters_each_value_of_the_second_has_a_line_and_points_are_named(self):
+        found = self.of_two_parameters()
+        page = throughput_tail.draw(found)
+        axes, = page.axes
+        lines = [list(zip(*line.get_data())) for line in axes.lines if len(line.get_xdata()) == 2 and line.get_marker() not in ('None', '_')]
+        self.assertEqual(lines, [[(20, 4), (25, 5)], [(30, 24), (35, 25)], [(40, 44), (45, 45)]])
+        self.assertEqual(self.legend(page)[:3], ['fcfs = edf', 'rr quantum 1 ms', 'rr quantum 2 ms'])
+        self.assertEqual(axes.get_xlabel(), 'jobs of training finished (1/s)\nalong a line: web rate (1/s) from 50 to 100')
+        self.assertEqual(sorted(text.get_text() for text in axes.texts), ['100'] * 3 + ['50'] * 3)
+
+    def test_where_the_others_finish_the_same_everywhere_there_is_no_figure(self):
+        rows = [(point, 'edf', client, 0, 2, 4, '', slo, 0.9, 20) for point in range(3) for client, slo in (('web', 5), ('training', ''))]
+        found = self.folder_of(rows)
+        self.assertFalse(throughput_tail.varies(found))
+        self.assertNotIn('throughput-tail', [name for name, _ in figures.kinds(self.folder)])
+        self.assertIn('throughput-tail', [name for name, _ in figures.kinds(self.folder, (), ('throughput-tail',))])
+        self.assertTrue(throughput_tail.varies(self.swept()))
+
+    def test_an_objective_that_is_swept_stands_at_its_own_points(self):
+        rows = [(point, 'edf', client, 0, 2, 4 + point, '', slo and slo + point, 0.9, 20 + point) for point in range(2)
+                for client, slo in (('web', 5), ('training', ''))]
+        found = self.folder_of(rows)
+        for axes in next(services.draw_latency(found)).axes:
+            step, = (line for line in axes.lines if line.get_linestyle() == '--' and line.get_color() == 'black')
+            self.assertEqual((step.get_drawstyle(), list(zip(*step.get_data()))), ('steps-mid', [(50, 5), (100, 6)]))
+        axes, = throughput_tail.draw(found).axes
+        self.assertEqual(self.marks(axes, '_'), [(20, 5), (21, 6)])
+        self.assertEqual([line for line in axes.lines if line.get_linestyle() == '--' and line.get_color() == 'black'], [])
+
+    def test_lines_that_lie_on_each_other_are_one_with_both_names(self):
+        found = self.folder_of([(point, policy, 'web', 0, 2, 4 + point + (policy == 'rr'), '', 5, 0.9, 100) for point in range(3)
+                                for policy in ('edf', 'piv', 'rr')])
+        for page, lines in ((next(services.draw_latency(found)), 2), (next(services.draw_attainment(found)), 1)):
+            self.assertEqual(len([line for line in page.axes[-1].lines if line.get_marker() != 'None']), lines)
+            self.assertIn('edf = piv' if lines == 2 else 'rr = edf = piv', self.legend(page))
+            self.assertFalse({'edf', 'piv'} & {*self.legend(page)})
+
+    def test_of_several_others_the_axis_says_what_their_work_is(self):
+        found = self.folder_of([(point, 'edf', client, 0, 2, 4, '', slo, 0.9, rate * (point + 1))
+                                for point in range(2) for client, slo, rate in (('web', 5, 100), ('chat', '', 50), ('training', '', 20))])
+        axes, = throughput_tail.draw(found).axes
+        self.assertEqual(axes.get_xlabel().split('\n')[0], 'work that the others finish per second (s of standalone time)')
 
     def test_without_a_sweep_each_policy_is_a_point(self):
         found = self.folder_of([(0, 'edf', 'web', 0, 2, 4, '', 5, 0.9, 100), (0, 'fcfs', 'web', 3, 0, 0, '', 5, 0, 0)], swept=False)
         self.assertFalse(services.against_load(found))
-        axes, = services.draw_throughput_and_tail(found).axes
+        axes, = throughput_tail.draw(found).axes
         self.assertEqual(self.line_of(axes, 'edf', found), [(100, 4)])
         self.assertEqual({line.get_linestyle() for line in axes.figure.legends[0].get_lines()[:2]}, {'None'})
         self.assertEqual(self.marks(axes, 'x'), [(0, 1.0)])

@@ -23,7 +23,7 @@ _INCHES_OF_TITLE = 0.15  # per line
 _LETTERS_OF_TITLE = 100
 _MARGIN = 0.03  # inches, left of all
 _LEAST_FOR_SLANTED = 0.19  # inches from name to name; closer ones stand upright
-_DARKEST, _LIGHTEST = 0.6, 0.65  # of shades: what is left of a colour, and of its distance from white
+_DARKEST, _LIGHTEST = 0.7, 0.7  # of shades: what is left of a colour, and of its distance from white
 NUMBERS = 0.45  # inches, left of a panel
 INCHES_PER_LETTER = 0.075  # of a small label, with its share of the space around
 

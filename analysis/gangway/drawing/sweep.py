@@ -4,7 +4,7 @@ import math
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gangway.drawing import bars, names, style, swept_axis
+from gangway.drawing import alike, bars, names, style, swept_axis
 from gangway.drawing.results import Measured
 
 _COLUMNS = 4           # of panels on a page
@@ -47,7 +47,8 @@ def _grid_of_metrics(results, axis, count):
 
 
 def _draw_page(results, axis, metrics, columns, shape):
-    looks = style.styles(row.policy for row in results.summary)
+    together = _together(results, axis, metrics, columns)
+    looks = {policy: look for policy, look in style.styles(row.policy for row in results.summary).items() if policy in together}
     inches = style.WIDTH / shape[1]
     height = 0.9 + (1.5 if len(columns) > 1 else 1.8) * shape[0]
     if not axis.numeric:
@@ -67,8 +68,20 @@ def _draw_page(results, axis, metrics, columns, shape):
         scale_y(axes, _all_of(results, metric), _from_one(results, metric))
         cut = cut or any(measured_of(row, metric).leaves(axes) for row in results.summary if axis.others(row) == others)
     _label_panels(grid, results, axis, metrics, columns, inches)
-    style.lay_out(figure, results.title, _handles(looks, results, axis, metrics, cut))
+    style.lay_out(figure, results.title, _handles(looks, together, results, axis, metrics, cut))
     return figure
+
+
+def _together(results, axis, metrics, columns):
+    """Policies whose lines lie on each other in all panels of a page, as alike.groups() gives them. Printed values have a policy's colour."""
+    if not axis.numeric:
+        return {row.policy: [row.policy] for row in results.summary}
+    printed = {row.policy for row in results.published_metrics()}
+    lines = {policy: [] for policy in names.in_order(row.policy for row in results.summary)}
+    for row in results.summary:
+        if axis.others(row) in columns and row.policy not in printed:
+            lines[row.policy].append((row.point, [(measured_of(row, metric), row.bound(metric), row.starves(metric)) for metric in metrics]))
+    return alike.groups(lines)
 
 
 def _draw_panel(axes, results, axis, metric, others, looks):
@@ -94,7 +107,7 @@ def _draw_panel(axes, results, axis, metric, others, looks):
             beside = bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_published(axes, places[row.point] + beside, row)
     for row in rows:
-        if row.starves(metric):
+        if row.starves(metric) and row.policy in looks:
             beside = 0 if axis.numeric else bars.offset(list(looks).index(row.policy), len(looks))
             style.mark_starved(axes, places[row.point] + beside, looks[row.policy].colour)
     axes.grid(axis='both' if axis.numeric else 'y')
@@ -164,7 +177,7 @@ def _label_panels(grid, results, axis, metrics, columns, inches):
         axes.tick_params(labelleft=False)
 
 
-def _handles(looks, results, axis, metrics, cut):
+def _handles(looks, together, results, axis, metrics, cut):
     published = style.published_handles([row for row in results.published_metrics() if row.metric in metrics])
     published += style.bound_handles(results.bounds(metrics))
     published += style.starved_handles(any(row.starves(metric) for row in results.summary for metric in metrics))
@@ -173,7 +186,7 @@ def _handles(looks, results, axis, metrics, cut):
     if not axis.numeric:
         points = all(_is_log(_all_of(results, metric)) for metric in metrics)
         return [*bars.policy_handles(looks, points), *alone, *bars.interval_handles(results, shown, cut), *published]
-    lines = [Line2D([], [], label=policy, **style.line(look)) for policy, look in looks.items()]
+    lines = alike.handles({policy: style.line(look) for policy, look in looks.items()}, together)
     return [*lines, *alone, *band_handles(results, shown, cut), *published]
 
 

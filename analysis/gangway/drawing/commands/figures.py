@@ -33,6 +33,7 @@ from gangway.drawing import (
     study_map,
     style,
     sweep,
+    throughput_tail,
     tightness,
     timeline,
 )
@@ -119,7 +120,7 @@ def _of_folder(found, asked):
         if responses.is_distributed(times) or 'response-distribution' in asked:
             yield 'response-distribution', lambda: responses.draw_distribution(results.read_all_responses(found.path), found.title, labels)
     if found.services:
-        yield from _of_services(found, times, 'latency-distribution' in asked)
+        yield from _of_services(found, times, asked)
     if microkernels.applies(found):
         yield from microkernels.kinds(found, results.read_launches(found.path))
     evictions = results.read_evictions(found.path)
@@ -127,14 +128,15 @@ def _of_folder(found, asked):
         yield 'priorities', lambda: priorities.draw(evictions, found.title, {run: found.label(*run) for run in evictions})
 
 
-def _of_services(found, times, distributed):
+def _of_services(found, times, asked):
     if services.against_load(found):
         yield 'latency', lambda: services.draw_latency(found)
         if any(row.slo_ns for row in found.services):
             yield 'attainment', lambda: services.draw_attainment(found)
-    if responses.is_distributed(times) or distributed and times:
+    if responses.is_distributed(times) or 'latency-distribution' in asked and times:
         yield 'latency-distribution', lambda: services.draw_distributions(found, results.read_all_responses(found.path))
-    yield 'throughput-tail', lambda: [services.draw_throughput_and_tail(found)]
+    if throughput_tail.varies(found) or 'throughput-tail' in asked:
+        yield 'throughput-tail', lambda: [throughput_tail.draw(found)]
 
 
 def _of_study(study):
