@@ -46,7 +46,8 @@ class Comparisons(InAFolder):
         for side, (found, word) in enumerate(((pair.predicted, 'predicted'), (pair.measured, 'measured'))):
             self.assertEqual(sides[word], {row.policy: row.metrics['antt'] for row in found.summary}, side)
         figure = printed_bars.draw_metrics(pair)
-        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ['printed', 'predicted', 'measured', '95 % interval over 20 replications'])
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()],
+                         ['printed', 'predicted', 'measured', '95 % interval over 20 replications'])
         heights = sorted(round(bar.get_height(), 9) for bar in figure.axes[2].patches)
         expected = [row[2] for row in synthetic.PUBLISHED.values()] + [row.metrics['stp'].mean for found in (pair.predicted, pair.measured)
                                                                        for row in found.summary]

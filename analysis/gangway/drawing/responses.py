@@ -2,6 +2,7 @@
 many jobs how they are distributed."""
 import math
 import statistics
+from dataclasses import replace
 
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -12,7 +13,8 @@ from gangway.drawing import quantity, style
 _LEAST_JOBS = 3  # of a client, to speak of growth
 _LINES = 6       # in a panel
 _PANELS = 6      # on a page
-_PAGES = 8       # of lines: a sweep of many points has the metrics for that
+_LINES_OF_POLICIES = 8  # likewise, where their colours are known from other figures
+PAGES = 8        # of lines: a sweep of many points has the metrics for that
 _DASHES = ['-', (0, (5, 2)), (0, (1.5, 1.5)), '-.', (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (3, 3))]
 _BESIDE = 5      # points between crosses
 _COLOURS = [style.VERMILLION, style.BLUE, style.GREEN, style.ORANGE, style.PURPLE, style.SKY]
@@ -36,37 +38,50 @@ def is_distributed(responses):
     return any(len(jobs) > _MANY for clients in responses.values() for jobs in clients.values())
 
 
-def draw(responses, title, labels):
+def draw(responses, title, labels, every=None):
     """The pages of the figure. responses: (point, policy) -> client -> {job: ms, or NaN where it did not finish};
-    labels: what tells each (point, policy) from the others, or ''."""
-    return _pages(responses, title, labels, _draw_by_number)
+    labels: what tells each (point, policy) from the others, or ''. every: all results, if these are not all: pages share scales and colours."""
+    return _pages(responses, title, labels, every or responses, _draw_by_number)
 
 
-def draw_distribution(responses, title, labels):
+def draw_distribution(responses, title, labels, every=None):
     """The same over all runs: the cumulative distribution of each client's response times. A job that did not finish took longer than all of
     them, so its line ends below 100 %."""
-    return _pages(responses, title, labels, _draw_distribution)
+    return _pages(responses, title, labels, every or responses, _draw_distribution)
 
 
-def _pages(responses, title, labels, draw_panel):
-    runs, scales = list(responses), _scales(responses)
-    most = _LINES * _PAGES
+def _pages(responses, title, labels, every, draw_panel):
+    runs, scales, looks = list(responses), _scales(every), _looks(responses, every)
+    lines = _LINES if looks is None else _LINES_OF_POLICIES
+    most = lines * PAGES
     if len(runs) > most:
         title += f' (the first {most} of {len(runs)} results)'
-    for start in range(0, min(len(runs), most), _LINES):
-        part = {run: responses[run] for run in runs[start:start + _LINES]}
+    for start in range(0, min(len(runs), most), lines):
+        part = {run: responses[run] for run in runs[start:start + lines]}
+        of_page = _looks_by_place(part) if looks is None else {run: looks[run] for run in part}
         panels = sorted(_alike(part).values(), key=lambda clients: -_growth(clients[0], part))
         for first in range(0, len(panels), _PANELS):
-            yield _draw_page(panels[first:first + _PANELS], part, _looks(runs, part), scales, title, labels, draw_panel)
+            yield _draw_page(panels[first:first + _PANELS], part, of_page, scales, title, labels, draw_panel)
 
 
-def _looks(runs, part):
-    """How the lines of a page are drawn: as everywhere where each is of another policy, else by their place on it."""
-    if len({point for point, _ in runs}) > 1:
-        return {run: {'color': _COLOURS[place], 'linestyle': _DASHES[place], 'marker': _MARKERS[place], 'markersize': 3}
-                for place, run in enumerate(part)}
-    of_policy = style.styles(policy for _, policy in runs)
-    return {run: {**style.line(of_policy[run[1]]), 'markersize': 4} for run in part}
+def _looks(runs, every):
+    """run -> the words that make its line: as everywhere for its policy, in shades where there are several of one. None of one policy at
+    several points."""
+    of_policy = style.styles(policy for _, policy in every)
+    if len(runs) > 1 and len(of_policy) == 1:
+        return None
+    looks = {}
+    for policy, look in of_policy.items():
+        own = [run for run in runs if run[1] == policy]
+        for place, (run, colour) in enumerate(zip(own, style.shades(look.colour, len(own)))):
+            dash = look.dash if len(own) == 1 else _DASHES[place % len(_DASHES)]
+            looks[run] = {**style.line(replace(look, colour=colour, dash=dash)), 'markersize': 4}
+    return looks
+
+
+def _looks_by_place(runs):
+    return {run: {'color': _COLOURS[place], 'linestyle': _DASHES[place], 'marker': _MARKERS[place], 'markersize': 3}
+            for place, run in enumerate(runs)}
 
 
 def _scales(responses):
@@ -165,7 +180,7 @@ def _named(clients):
 
 def _draw_by_number(axes, client, responses, looks, scale):
     """Returns whether there are bands, and whether a line ends before its last job."""
-    ends, banded, cut = {}, False, False
+    banded, cut = False, False
     for run, look in looks.items():
         points = sorted(responses[run].get(client, {}).items())
         if not points:
@@ -178,16 +193,11 @@ def _draw_by_number(axes, client, responses, looks, scale):
         every = 1 if len(jobs) <= _FEW else max(1, len(jobs) // 12)
         axes.plot(jobs, times, **{**look, 'markevery': every, 'clip_on': False, 'zorder': 3})
         known = [(job, time) for job, time in zip(jobs, times) if not math.isnan(time)]
-        if finished:
-            value = float(f'{times[-1]:.4g}')
-            ends[value] = jobs[-1], 'black' if value in ends else look['color']  # of several lines, none's colour
-        elif known:
+        if known and not finished:
             cut = True
             axes.add_artist(Line2D(*zip(known[-1]), color=look['color'], clip_on=False, zorder=3.5, **_LAST))
     scale.of_y(axes)
     axes.set_xlim(0, max((job for clients in responses.values() for job in clients.get(client, {})), default=1) or 1)
-    if not banded:
-        _name_ends(axes, ends)
     axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     axes.set_xlabel('job')
     axes.set_ylabel(scale.label)
@@ -223,15 +233,3 @@ def _draw_distribution(axes, client, responses, looks, scale):
     axes.set_ylabel('share of jobs within this time')
     axes.yaxis.set_major_formatter(PercentFormatter(1))
     return False, False
-
-
-def _name_ends(axes, ends):
-    """The last value of each line beside it, where it is not upon another's. A line that ends inside the panel gets a
-    ground, so that no grid line strikes its number through."""
-    to_pixels, room, taken = axes.transData.transform, 9 * axes.figure.dpi / 72, []
-    for value, (job, colour) in sorted(ends.items()):
-        height = to_pixels((job, value))[1]
-        if all(abs(height - other) >= room for other in taken):
-            axes.annotate(f'{value:,g}', (job, value), xytext=(5, 0), textcoords='offset points', va='center', fontsize=7,
-                          color=colour, bbox={'facecolor': 'white', 'edgecolor': 'none', 'pad': 0.5}, zorder=4)
-            taken.append(height)

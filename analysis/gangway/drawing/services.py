@@ -1,4 +1,5 @@
-"""What services are judged by: latency and attainment against load, and how latencies are distributed. A client that starved has no latency, which is worse than any."""
+"""What services are judged by: latency and attainment against load, and how latencies are distributed. A client that starved has no latency,
+which is worse than any."""
 import math
 
 from matplotlib.lines import Line2D
@@ -117,8 +118,8 @@ def draw_distributions(results, times):
             grid[0][0].set_ylabel('share of jobs that took longer')
             setting = results.setting(point, found[0].policy)
             shown = [row for row in found if row.client in part]
-            style.lay_out(figure, ': '.join(filter(None, [results.title, setting])) + more, [*_policies(looks, together, marker=None), *_handles(shown, ()),
-                                                                                     *_none_finished(point, part, times)])
+            style.lay_out(figure, ': '.join(filter(None, [results.title, setting])) + more, [
+                *_policies(looks, together, marker=None), *_handles(shown, ()), *_none_finished(point, part, times)])
             yield figure
 
 

@@ -24,6 +24,7 @@ from gangway.drawing import (
     priorities,
     queues,
     request_times,
+    response_lines,
     responses,
     results,
     schedulability,
@@ -115,10 +116,10 @@ def _of_folder(found, asked):
     yield from _of_requests(files, found.title, found.setting)
     times = results.read_responses(found.path)
     if responses.applies(times):
-        labels = {run: found.label(*run) for run in times}
-        yield 'responses', lambda: responses.draw(times, found.title_of_first_runs(), labels)
+        yield 'responses', lambda: _of_responses(found, times, found.title_of_first_runs(), responses.draw)
         if responses.is_distributed(times) or 'response-distribution' in asked:
-            yield 'response-distribution', lambda: responses.draw_distribution(results.read_all_responses(found.path), found.title, labels)
+            yield 'response-distribution', lambda: _of_responses(
+                found, results.read_all_responses(found.path), found.title, responses.draw_distribution)
     if found.services:
         yield from _of_services(found, times, asked)
     if microkernels.applies(found):
@@ -126,6 +127,14 @@ def _of_folder(found, asked):
     evictions = results.read_evictions(found.path)
     if priorities.applies(evictions):
         yield 'priorities', lambda: priorities.draw(evictions, found.title, {run: found.label(*run) for run in evictions})
+
+
+def _of_responses(found, times, title, draw):
+    pages = response_lines.pages(found, times)
+    more = f' (the first {responses.PAGES} of {len(pages)} points)' if len(pages) > responses.PAGES else ''
+    for setting, runs, labels in pages[:responses.PAGES]:
+        shown = ' – '.join(filter(None, [title, setting])) + more
+        yield from draw(runs, shown, labels, times)
 
 
 def _of_services(found, times, asked):
