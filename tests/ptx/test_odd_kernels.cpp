@@ -91,6 +91,9 @@ constexpr Odd kBlocks[] = {
     {"uniform return", "setp.eq.u32 %p1, %grid, 3;\n@%p1 ret.uni;"},
     {"the size of dynamic shared memory", "mov.u32 %t0, %dynamic_smem_size;\nadd.u32 %v0, %v0, %t0;"},
     {"the size of all shared memory", "mov.u32 %t0, %total_smem_size;\nadd.u32 %v0, %v0, %t0;"},
+    {"the number of the launch",  // all blocks see that of the first one
+     "mov.u64 %w0, %gridid;\nmov.u64 %w1, seen;\natom.global.cas.b64 %w2, [%w1], 0, %w0;\n"
+     "setp.ne.u64 %p1, %w2, 0;\nsetp.ne.and.u64 %p1, %w2, %w0, %p1;\n@%p1 add.u32 %v0, %v0, 1000;"},
     {"dynamic shared memory of any alignment", "mov.u32 %t0, bytes;\nadd.u32 %v0, %v0, %t0;"},
 };
 
@@ -106,9 +109,9 @@ void check(const Odd& odd, const std::string& body, int schedules) {
   INFO(odd.name);
   Handmade hand;
   hand.body = body;
-  hand.declarations =
-      std::string(kHalfMeet) +
-      ".const .align 4 .b32 constants[64] = {1, 2, 3, 4, 5, 3};\n.extern .shared .align 1 .b8 bytes[];\n";
+  hand.declarations = std::string(kHalfMeet) +
+                      ".const .align 4 .b32 constants[64] = {1, 2, 3, 4, 5, 3};\n.global .align 8 .b64 "
+                      "seen;\n.extern .shared .align 1 .b8 bytes[];\n";
   RandomModule module = hand.module();
   module.kernels[0].dynamic_shared_bytes = 37;
   const transform::Rewritten rewritten = transform::rewrite(module.text);

@@ -121,6 +121,7 @@ class FactsOf {
         note(Trait::whole_block_index);
     }
     if (is_or_part_of(word, "%clusterid") || is_or_part_of(word, "%nclusterid")) note(Trait::cluster_index);
+    if (word == "%gridid") note(Trait::grid_number);
     if (begins(word, "%envreg")) note(Trait::environment);
     if (word == "%dynamic_smem_size") note(Trait::dynamic_size);
     if (word == "%total_smem_size" || word == "%aggr_smem_size" || begins(word, "%reserved_smem_offset"))

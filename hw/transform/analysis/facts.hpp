@@ -18,6 +18,7 @@ enum class Trait {
   block_index,        // reads a component of %ctaid or %nctaid
   whole_block_index,  // reads %ctaid as a vector, or 16 bits of it
   cluster_index,      // reads %clusterid or %nclusterid, which depend on %ctaid
+  grid_number,        // reads %gridid, which each launch has of its own
   environment,        // reads %envreg, as grid-wide cooperative groups do
   dynamic_size,       // reads %dynamic_smem_size
   total_size,         // reads another size of shared memory

@@ -25,6 +25,7 @@ std::vector<Objection> objections_of_all() {
   return {
       {Trait::waits, "it may wait for another block, which may not have been launched"},
       {Trait::environment, "it may synchronise the whole grid"},
+      {Trait::grid_number, "it reads the number of its launch, and has several"},
       {Trait::launches, "it launches kernels itself"},
       {Trait::takes_blocks, "it takes over blocks of its own grid"},
       {Trait::cluster_index, "it reads the index of its cluster"},

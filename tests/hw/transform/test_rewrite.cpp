@@ -93,6 +93,8 @@ TEST_CASE("what no form can do is refused with its place") {
               "[%rd2];\nret;\n",
               form)
               .find("it takes over blocks of its own grid") != std::string::npos);
+  CHECK(refusal_of("mov.u64 %rd2, %gridid;\nret;\n", "slice") ==
+        "line 7: mov.u64 %rd2, %gridid;: it reads the number of its launch, and has several");
   CHECK(refusal_of("mov.u32 %r4, %clusterid.x;\nret;\n", "slice").find("the index of its cluster") !=
         std::string::npos);
   CHECK(refusal_of("mov.u32 %r4, %total_smem_size;\nret;\n", "slice") == "taken");

@@ -196,6 +196,7 @@ struct Machine {
   Random random;
   std::uint64_t executed = 0;
   std::uint64_t blocks = 0;  // of the grid
+  std::uint64_t grid = 0;    // another number for each launch
 };
 
 inline constexpr std::uint64_t mask_of(std::uint32_t bits) {

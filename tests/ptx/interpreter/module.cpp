@@ -42,6 +42,7 @@ struct Module::Impl {
   std::vector<Entry> entries;
   std::map<std::string_view, std::pair<std::uint32_t, SharedLayout>> launchable;  // function, layout
   std::vector<std::string> unknown;
+  std::uint64_t launches = 0;
 
   explicit Impl(std::string_view from) : text(from), syntax(parsed(text)) {
     allocate();
@@ -357,6 +358,7 @@ Outcome Module::launch(std::string_view name, const Launch& launch) {
   m.layout = &layout;
   m.codes = &impl_->codes;
   m.heap = &impl_->heap;
+  m.grid = ++impl_->launches;
   m.parameters.assign(launch.parameters.begin(), launch.parameters.end());
   m.random.state = mixed(launch.schedule.seed);
   if (!launch.allowed.empty()) {

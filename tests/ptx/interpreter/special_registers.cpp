@@ -82,6 +82,8 @@ std::uint64_t read_other(const Machine& m, const Thread& t, const Operand& o) {
       return ~((std::uint64_t{2} << lane) - 1) & 0xFFFFFFFF;
     case 38:
       return kWarp;
+    case 39:
+      return m.grid;
     default:
       return 1;
   }
