@@ -6,6 +6,7 @@
 
 #include "hw/transform/analysis/facts.hpp"
 #include "hw/transform/form_writer.hpp"
+#include "hw/transform/ptx/isa.hpp"
 
 namespace gangway::transform {
 namespace {
@@ -98,12 +99,16 @@ class Rewriting {
   // What keeps a kernel from all forms, whatever it does.
   std::optional<Refusal> of_module(const Function& kernel) const {
     if (!kernel.defined) return Refusal{"", "it is only declared here", "", kernel.line(module_.tokens)};
+    const std::pair version(module_.version_major, module_.version_minor);
+    if (version > kLatestVersion)
+      return Refusal{"", "the module is of a later version than PTX 9.0", std::string(module_.source({0, 2})),
+                     module_.tokens[0].line};
     if (module_.address_size != 64) return Refusal{"", "the module uses 32-bit addresses", "", 0};
     if (module_.debug) return Refusal{"", "the module was compiled for debugging", "", 0};
     if (const HeadDirective* const directive = clusters(kernel))
       return Refusal{"", "its blocks form clusters", std::string(module_.source(directive->tokens)),
                      module_.tokens[directive->tokens.first].line};
-    const bool later = std::pair(module_.version_major, module_.version_minor) >= std::pair(8u, 1u);
+    const bool later = version >= std::pair(8u, 1u);
     if (hidden_offset(kernel) + HiddenParameters::kBytes >
         (later ? kMostParameterBytesOfLater : kMostParameterBytes))
       return Refusal{"", "it has no room for further parameters", "", kernel.line(module_.tokens)};

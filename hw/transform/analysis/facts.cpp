@@ -1,12 +1,14 @@
 #include "hw/transform/analysis/facts.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <unordered_set>
 
 #include "hw/transform/analysis/calls.hpp"
 #include "hw/transform/analysis/lower_blocks.hpp"
 #include "hw/transform/analysis/uniformity.hpp"
 #include "hw/transform/analysis/waiting.hpp"
+#include "hw/transform/ptx/isa.hpp"
 
 namespace gangway::transform {
 namespace {
@@ -49,9 +51,46 @@ bool transaction(const Instruction& instruction) {
          ((name == "st" || name == "red") && instruction.has("async"));
 }
 
+// The names that begin with % and are declared in a function or for all of them.
+class Declared {
+ public:
+  Declared(const Module& module, const Function& function) : module_(module) {
+    add({function.tokens.first, function.defined ? function.body : function.tokens.last});
+    for (const Statement& statement : function.statements)
+      if (statement.kind == StatementKind::declaration)
+        add(statement.tokens);
+      else if (statement.kind == StatementKind::label)
+        names_.insert(statement.name);
+  }
+
+  // %v.x is of %v.
+  bool has(std::string_view name) const {
+    if (names_.count(name) != 0) return true;
+    if (const std::size_t dot = name.rfind('.'); dot != std::string_view::npos)
+      return names_.count(name.substr(0, dot)) != 0;
+    for (std::size_t end = name.size(); end > 1 && std::isdigit(static_cast<unsigned char>(name[end - 1]));)
+      if (series_.count(name.substr(0, --end)) != 0) return true;
+    return module_.function_of_name.count(name) != 0 ||
+           std::any_of(module_.variables.begin(), module_.variables.end(),
+                       [&](const ModuleVariable& one) { return one.name == name; });
+  }
+
+ private:
+  // %r<9> declares %r0 to %r8.
+  void add(Range tokens) {
+    for (std::uint32_t at = tokens.first; at < tokens.last; ++at)
+      if (const std::string_view name = module_.tokens[at].text; name.starts_with('%'))
+        (module_.tokens[at + 1].is("<") ? series_ : names_).insert(name);
+  }
+
+  const Module& module_;
+  std::unordered_set<std::string_view> names_, series_;
+};
+
 class FactsOf {
  public:
-  FactsOf(const Module& module, const Function& function) : module_(module), function_(function) {
+  FactsOf(const Module& module, const Function& function)
+      : module_(module), function_(function), declared_(module, function) {
     facts_.function = &function;
   }
 
@@ -96,6 +135,7 @@ class FactsOf {
   }
 
   void of_instruction(const Instruction& instruction) {
+    if (!is_known_instruction(instruction.name())) note(Trait::unknown);
     for (std::uint32_t token = instruction.tokens.first; token < instruction.tokens.last; ++token)
       of_word(instruction, module_.tokens[token]);
     meets_ = meets_ || meets(instruction) || instruction.name() == "call";
@@ -113,6 +153,7 @@ class FactsOf {
   void of_word(const Instruction& instruction, const Token& token) {
     const std::string_view word = token.text;
     if (token.kind != TokenKind::word || word.front() != '%') return;
+    if (!is_special_register(word) && !declared_.has(word)) note(Trait::unknown);
     if (is_or_part_of(word, "%ctaid") || is_or_part_of(word, "%nctaid")) {
       note(Trait::block_index);
       const bool component =
@@ -150,6 +191,7 @@ class FactsOf {
 
   const Module& module_;
   const Function& function_;
+  Declared declared_;
   FunctionFacts facts_;
   std::uint32_t at_ = 0;
   bool meets_ = false;  // has what threads do together, or a call, which may

@@ -15,6 +15,7 @@ namespace gangway::transform {
 
 // A property for which a form may refuse a kernel.
 enum class Trait {
+  unknown,            // has an instruction or special register that PTX as it is known does not have
   block_index,        // reads a component of %ctaid or %nctaid
   whole_block_index,  // reads %ctaid as a vector, or 16 bits of it
   cluster_index,      // reads %clusterid or %nclusterid, which depend on %ctaid

@@ -23,6 +23,7 @@ const std::vector<const FormRule*>& forms() { return all_rules(); }
 
 std::vector<Objection> objections_of_all() {
   return {
+      {Trait::unknown, "PTX 9.0 has no such instruction or register"},
       {Trait::waits, "it may wait for another block, which may not have been launched"},
       {Trait::environment, "it may synchronise the whole grid"},
       {Trait::grid_number, "it reads the number of its launch, and has several"},

@@ -117,6 +117,38 @@ TEST_CASE("what no form can do is refused with its place") {
   CHECK(forms_of(transform::rewrite(debug)).empty());
 }
 
+TEST_CASE("what PTX 9.0 does not have is in no form, and another version of PTX neither") {
+  const std::string reason = "PTX 9.0 has no such instruction or register";
+  CHECK(refusal_of("gridbarrier.sync.all;\nret;\n", "slice") == "line 7: gridbarrier.sync.all;: " + reason);
+  CHECK(refusal_of("mov.u32 %r4, %newblockid;\nret;\n", "slice") ==
+        "line 7: mov.u32 %r4, %newblockid;: " + reason);
+  for (const std::string unknown : {"%envreg32", "%pm8", "%pm1_65", "%r20_", "%laneid.x", "%rr1"})
+    CHECK(refusal_of("mov.u32 %r4, " + unknown + ";\nret;\n", "loop").find(reason) != std::string::npos);
+  for (const std::string known : {"%pm7_64", "%clock_hi", "%laneid", "%tid", "%nsmid", "%r19", "WARP_SZ"})
+    CHECK(forms_of("mov.u32 %r4, " + known + ";\nret;\n") == kAll);
+  CHECK(forms_of("{ .reg .v2 .b32 %v; mov.u32 %r4, %v.x; }\n.shared .b32 %s;\nmov.u32 %r4, %s;\n%L: bra "
+                 "%M;\n%M: ret;\n") == kAll);
+  // In what is called, but not in what is not.
+  const auto with = [](const std::string& call) {
+    return forms_of(transform::rewrite(kernel_of(call + "ret;\n") + ".func f() { waitword; ret; }\n"));
+  };
+  CHECK(with("call f;\n").empty());
+  CHECK(with("") == kAll);
+  const auto version = [](const std::string& number) {
+    return transform::rewrite(".version " + number +
+                              "\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n");
+  };
+  CHECK(forms_of(version("9.0")) == kAll);
+  for (const std::string later : {"9.1", "9.7", "10.0"}) {
+    const Rewritten rewritten = version(later);
+    CHECK(forms_of(rewritten).empty());
+    const Refusal& refusal = rewritten.kernels.at(0).refused.at(0);
+    CHECK(refusal.reason == "the module is of a later version than PTX 9.0");
+    CHECK(refusal.instruction == ".version " + later);
+    CHECK(refusal.line == 1);
+  }
+}
+
 TEST_CASE("large and winding modules are answered, too") {
   const auto numbered = [](int count, const auto& line) {
     std::string all;
