@@ -34,10 +34,9 @@ bool launches(std::string_view name) {
 }
 
 bool of_a_warp(const Instruction& instruction) {
-  static constexpr std::string_view kNames[] = {"shfl", "vote",     "match",    "redux", "mma",
-                                                "wmma", "ldmatrix", "stmatrix", "elect", "movmatrix"};
-  return (instruction.name() == "bar" && instruction.has("warp")) ||
-         std::find(std::begin(kNames), std::end(kNames), instruction.name()) != std::end(kNames);
+  static constexpr std::string_view kNames[] = {"shfl", "vote"};  // of old
+  if (!is_barrier(instruction) && (instruction.has("sync") || instruction.has("aligned"))) return true;
+  return std::find(std::begin(kNames), std::end(kNames), instruction.name()) != std::end(kNames);
 }
 
 // What threads of a block do together.

@@ -49,6 +49,9 @@ TEST_CASE("a persistent loop is for kernels of which no thread may pass a barrie
   CHECK(forms_of("setp.ge.u32 %p1, %r2, %r1;\n@%p1 ret;\nbar.sync 0;\nret;\n") ==
         kAll);  // all threads or none
   CHECK(forms_of(early + "shfl.sync.idx.b32 %r4, %r3, 0, 31, -1;\nret;\n") == "slice prologue");
+  CHECK(forms_of(early + "tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync."
+                         "aligned [%rd1], [%r3], 128;\nret;\n") == "slice prologue");
+  CHECK(forms_of(early + "vote.all.pred %p2, %p1;\nret;\n") == "slice prologue");
   CHECK(forms_of("bar.arrive 1, 64;\nret;\n") == "slice prologue");
   CHECK(forms_of("bar.sync 1, 64;\nret;\n") == kAll);
   CHECK(forms_of("bar.sync 0, 64;\nret;\n") == "slice prologue");
