@@ -80,8 +80,8 @@ class Scanner {
     for (;;) {
       if (in_word(peek())) {
         ++at_;
-      } else if (peek() == ':' && peek(1) == ':' && letter(peek(2))) {
-        at_ += 2;  // .shared::cta
+      } else if (peek() == ':' && peek(1) == ':' && (letter(peek(2)) || digit(peek(2)))) {
+        at_ += 2;  // .shared::cta, .cta_group::1
       } else {
         return TokenKind::word;
       }
