@@ -50,6 +50,17 @@ bool transaction(const Instruction& instruction) {
          ((name == "st" || name == "red") && instruction.has("async"));
 }
 
+// What needs a cluster of several blocks. Bulk copies and tcgen05 write shared::cluster also where they
+// mean the block's own memory.
+bool of_a_cluster(const Instruction& instruction) {
+  const std::string_view name = instruction.name();
+  if (name == "mapa" || name == "getctarank" || instruction.has("cta_group::2")) return true;
+  if (instruction.has("multicast::cluster")) return true;
+  if (name == "barrier") return instruction.has("cluster");
+  if (name == "isspacep" || !instruction.has("shared::cluster")) return false;
+  return (name != "cp" && name != "tcgen05") || instruction.has("shared::cta");  // between two blocks
+}
+
 // The names that begin with % and are declared in a function or for all of them.
 class Declared {
  public:
@@ -144,6 +155,8 @@ class FactsOf {
     if (instruction.name() == "alloca" && function_.entry) note(Trait::stack);
     if (instruction.name() == "cp" && instruction.has("async") && !instruction.has("bulk"))
       note(Trait::copies);
+    if (of_a_cluster(instruction)) note(Trait::cluster);
+    if (instruction.name() == "griddepcontrol") note(Trait::dependent);
     if (transaction(instruction)) note(Trait::transactions);
     if (instruction.name() == "clusterlaunchcontrol") note(Trait::takes_blocks);
     if (instruction.name() == "call") of_call(instruction);
@@ -161,6 +174,7 @@ class FactsOf {
         note(Trait::whole_block_index);
     }
     if (is_or_part_of(word, "%clusterid") || is_or_part_of(word, "%nclusterid")) note(Trait::cluster_index);
+    if (begins(word, "%cluster_") || word == "%is_explicit_cluster") note(Trait::cluster);
     if (word == "%gridid") note(Trait::grid_number);
     if (begins(word, "%envreg")) note(Trait::environment);
     if (word == "%dynamic_smem_size") note(Trait::dynamic_size);

@@ -20,6 +20,8 @@ enum class Trait {
   whole_block_index,  // reads %ctaid as a vector, or 16 bits of it
   cluster_index,      // reads %clusterid or %nclusterid, which depend on %ctaid
   grid_number,        // reads %gridid, which each launch has of its own
+  cluster,            // does something with the other blocks of its cluster
+  dependent,          // griddepcontrol: waits for the grid before, or lets the next one begin
   environment,        // reads %envreg, as grid-wide cooperative groups do
   dynamic_size,       // reads %dynamic_smem_size
   total_size,         // reads another size of shared memory

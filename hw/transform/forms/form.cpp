@@ -29,6 +29,8 @@ std::vector<Objection> objections_of_all() {
       {Trait::grid_number, "it reads the number of its launch, and has several"},
       {Trait::launches, "it launches kernels itself"},
       {Trait::takes_blocks, "it takes over blocks of its own grid"},
+      {Trait::cluster, "its blocks work together in clusters"},
+      {Trait::dependent, "it is launched before the kernel ahead of it ends, or lets the next one be"},
       {Trait::cluster_index, "it reads the index of its cluster"},
       {Trait::whole_block_index, "it reads its block index as a vector, or 16 bits of it"},
       {Trait::unknown_call, "it calls a function that the module lacks"},

@@ -152,6 +152,36 @@ TEST_CASE("what PTX 9.0 does not have is in no form, and another version of PTX 
   }
 }
 
+TEST_CASE("instructions of tensor memory are read") {
+  CHECK(
+      forms_of(".shared .b32 s;\ntcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [s], 32;\nret;\n") ==
+      "slice prologue");
+}
+
+TEST_CASE("what is for clusters or for dependent launches is in no form, however it is launched") {
+  for (const std::string cluster :
+       {"barrier.cluster.arrive.release.aligned;", "barrier.cluster.wait;", "mapa.u64 %rd2, %rd1, 1;",
+        "getctarank.u64 %r4, %rd1;", "mov.u32 %r4, %cluster_ctarank;", "mov.u32 %r4, %cluster_nctaid.x;",
+        "mov.pred %p1, %is_explicit_cluster;", "ld.shared::cluster.u32 %r4, [%r3];",
+        "atom.shared::cluster.add.u32 %r4, [%r3], 1;",
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r3];",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r3], [%rd1], "
+        "16, [%r4], %h1;",
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r3], [%r5], 16, [%r4];",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.b64 [%rd1];"})
+    CHECK(refusal_of(".reg .b16 %h<2>;\n" + cluster + "\nret;\n", "slice") ==
+          "line 8: " + cluster + ": its blocks work together in clusters");
+  for (const std::string own :
+       {"tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%rd1];",
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r3], [%rd1], 16, [%r4];",
+        "isspacep.shared::cluster %p1, %rd1;", "fence.acq_rel.cluster;"})
+    CHECK(refusal_of(own + "\nret;\n", "slice") == "taken");
+  for (const std::string dependent : {"griddepcontrol.wait;", "griddepcontrol.launch_dependents;"})
+    CHECK(refusal_of(dependent + "\nret;\n", "slice") ==
+          "line 7: " + dependent +
+              ": it is launched before the kernel ahead of it ends, or lets the next one be");
+}
+
 TEST_CASE("large and winding modules are answered, too") {
   const auto numbered = [](int count, const auto& line) {
     std::string all;
