@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "hw/transform/analysis/calls.hpp"
 #include "hw/transform/analysis/facts.hpp"
 #include "hw/transform/form_writer.hpp"
 #include "hw/transform/ptx/isa.hpp"
@@ -134,8 +135,8 @@ class Rewriting {
     for (const FunctionFacts* const facts : facts_.reached(kernel)) {
       const auto indirect = facts->traits.find(Trait::indirect_call);
       if (indirect == facts->traits.end()) continue;
-      for (const Function& function : module_.functions)
-        if (function.defined && !function.entry && FormWriter(module_, facts_, rule).needs_copy(function))
+      for (const Function* const function : called_by_address(module_))
+        if (FormWriter(module_, facts_, rule).needs_copy(*function))
           return refusal("it calls through an address a function that may read the block index",
                          indirect->second);
     }

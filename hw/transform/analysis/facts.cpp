@@ -241,8 +241,7 @@ std::vector<const FunctionFacts*> Facts::reach(const Module& module, const Funct
   for (std::size_t at = 0; at < found.size(); ++at) {
     for (const Function* const function : found[at]->calls) add(function);
     if (found[at]->traits.count(Trait::indirect_call) != 0)
-      for (const Function& function : module.functions)
-        if (function.defined && !function.entry) add(&function);
+      for (const Function* const function : called_by_address(module)) add(function);
   }
   return found;
 }

@@ -62,7 +62,7 @@ class Facts {
   explicit Facts(const Module& module);
 
   // The function itself, then everything it may call. An indirect call may reach any function of the module
-  // that is not a kernel.
+  // whose address is taken.
   const std::vector<const FunctionFacts*>& reached(const Function& function) const {
     return reached_.at(&function);
   }

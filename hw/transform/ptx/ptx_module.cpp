@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
+#include <set>
+#include <unordered_set>
 
 namespace gangway::transform {
 namespace {
@@ -43,6 +45,7 @@ class Parser {
   Module module() {
     header();
     while (now().kind != TokenKind::end) top();
+    find_addressed();
     return std::move(module_);
   }
 
@@ -134,6 +137,32 @@ class Parser {
     expected("a function or a variable");
   }
 
+  void find_addressed() {
+    for (const Function& function : module_.functions) {
+      names_.insert(function.name_token);
+      for (const Statement& statement : function.statements) {
+        if (statement.kind != StatementKind::instruction || statement.instruction.name() != "call") continue;
+        for (const Range operand : statement.instruction.operands) {
+          if (module_.tokens[operand.first].is("(")) continue;
+          names_.insert(operand.first);
+          break;
+        }
+      }
+    }
+    std::set<std::size_t> found;
+    for (std::uint32_t at = 0; at < module_.tokens.size(); ++at) {
+      if (module_.tokens[at].kind != TokenKind::word || module_.tokens[at].text.front() == '.') continue;
+      std::string_view name = module_.tokens[at].text;
+      for (const auto& [alias, real] : module_.aliases)
+        if (alias == name) name = real;
+      const auto function = module_.function_of_name.find(name);
+      if (function != module_.function_of_name.end() && names_.count(at) == 0) found.insert(function->second);
+    }
+    for (const std::size_t function : found)
+      if (module_.functions[function].defined && !module_.functions[function].entry)
+        module_.addressed.push_back(function);
+  }
+
   void attribute() {
     ++at_;
     take("(");
@@ -142,6 +171,7 @@ class Parser {
 
   void alias() {
     ++at_;
+    names_.insert({at_, at_ + 2});
     const std::string_view name = take_word("a function's name");
     take(",");
     module_.aliases.emplace_back(name, take_word("a function's name"));
@@ -348,6 +378,7 @@ class Parser {
 
   Module module_;
   std::uint32_t at_ = 0;
+  std::unordered_set<std::uint32_t> names_;  // tokens that name a function without taking its address
 };
 
 }  // namespace

@@ -89,6 +89,8 @@ struct Module {
   std::uint32_t version_major = 0, version_minor = 0;
   std::vector<Function> functions;  // including declarations without a body
   std::unordered_map<std::string_view, std::size_t> function_of_name;  // with its body, if it has one
+  // Those with a body that the text names elsewhere than in calls, as where an address is taken.
+  std::vector<std::size_t> addressed;
   std::vector<ModuleVariable> variables;
   std::vector<std::pair<std::string_view, std::string_view>> aliases;  // alias, target
 

@@ -232,6 +232,27 @@ TEST_CASE("a module that others are linked with may call what they have") {
   CHECK(linked.text.find("\n.weak .entry other$gangway_report(") != std::string::npos);
 }
 
+TEST_CASE("a call through a pointer may reach the functions whose address is taken") {
+  const auto with = [](const std::string& address, const std::string& body) {
+    return forms_of(transform::rewrite(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.global .u64 table[2] = {0, " + address +
+        "};\n.func f() { ret; }\n.func g() { .reg .b32 r; .reg .pred p; .shared .b32 s; " + body +
+        " ret; }\n.alias h, g;\n.entry k() { .reg .b64 f; ld.global.u64 f, [table]; P: .callprototype _ ();\n"
+        "call g; call f, (), P; ret; }\n"));
+  };
+  const std::string index = "mov.u32 r, %ctaid.x;",
+                    waits = "A: ld.volatile.global.u32 r, [table]; setp.eq.u32 p, r, 0; @p bra A;",
+                    some = "mov.u32 r, %tid.x; setp.eq.u32 p, r, 0; @p ret; bar.sync 0;";
+  CHECK(with("f", index) == kAll);
+  CHECK(with("g", index).empty());
+  CHECK(with("h", index).empty());
+  CHECK(with("generic(g)", index).empty());
+  CHECK(with("f", index + " mov.b64 %rd1, g; .reg .b64 %rd1;").empty());
+  CHECK(with("f", waits).empty());  // called by its name
+  CHECK(with("f", some) == "slice prologue");
+  CHECK(with("f", "exit;") == "slice prologue");
+}
+
 TEST_CASE("names are refused only where rewritten text would have them") {
   const auto named = [](const std::string& name) {
     return forms_of(transform::rewrite(".version 8.0\n.target sm_80\n.address_size 64\n.entry " + name +
