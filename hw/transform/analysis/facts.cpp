@@ -218,14 +218,17 @@ Facts::Facts(const Module& module) {
   for (const auto& [function, facts] : facts_) reached_.emplace(function, reach(module, facts));
   for (auto& [function, facts] : facts_) {
     // A function that calls itself goes round like a loop.
-    if (!calls_itself(facts)) continue;
+    if (!calls_itself(module, facts)) continue;
     for (const std::uint32_t awaited : awaited_by_recursion(Flow(module, *function)))
       facts.traits.emplace(Trait::waits, Place{function, awaited});
   }
 }
 
-bool Facts::calls_itself(const FunctionFacts& facts) const {
-  return std::any_of(facts.calls.begin(), facts.calls.end(), [&](const Function* called) {
+bool Facts::calls_itself(const Module& module, const FunctionFacts& facts) const {
+  std::vector<const Function*> calls = facts.calls;
+  if (facts.traits.count(Trait::indirect_call) != 0)
+    for (const Function* const function : called_by_address(module)) calls.push_back(function);
+  return std::any_of(calls.begin(), calls.end(), [&](const Function* called) {
     const auto& all = reached(*called);
     return std::find(all.begin(), all.end(), &facts) != all.end();
   });

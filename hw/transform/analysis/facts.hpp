@@ -72,7 +72,7 @@ class Facts {
   bool has(const Function& function, std::initializer_list<Trait> traits) const;
 
  private:
-  bool calls_itself(const FunctionFacts& facts) const;
+  bool calls_itself(const Module& module, const FunctionFacts& facts) const;
   std::vector<const FunctionFacts*> reach(const Module& module, const FunctionFacts& from) const;
 
   std::unordered_map<const Function*, FunctionFacts> facts_;

@@ -48,6 +48,8 @@ bool stores_outside(const Instruction& instruction) {
           !within_block(instruction));
 }
 
+bool ends_thread(const Instruction& instruction) { return instruction.name() == "exit"; }
+
 class WaitingLoop {
  public:
   WaitingLoop(const Flow& flow, Arrays& arrays, const std::vector<std::uint32_t>& blocks)
@@ -60,6 +62,7 @@ class WaitingLoop {
       if (leaves_loop(block)) exits_.push_back(here.instructions.back());
       for (const std::uint32_t statement : here.instructions) add(statement);
     }
+    ends_.insert(ends_.end(), exits_.begin(), exits_.end());
   }
 
   // Adds the exits of its own that are taken when a retried compare-and-swap has been made.
@@ -87,7 +90,7 @@ class WaitingLoop {
 
   void add_awaited(std::set<std::uint32_t>& found) {
     // Where an exit is passed only on the way of another branch, that branch decides, too.
-    for (const std::uint32_t statement : slice_of(exits_, true))
+    for (const std::uint32_t statement : slice_of(ends_, true))
       if (awaits(statement) && !brings_the_exit_about(statement)) found.insert(statement);
   }
 
@@ -108,6 +111,7 @@ class WaitingLoop {
     };
     if (stores_block_memory(instruction)) stores_.push_back(statement);
     if (instruction.name() == "st" && !within_block(instruction)) plain_.push_back(statement);
+    if (instruction.name() == "call" && does(ends_thread)) ends_.push_back(statement);
     if (does(is_atomic)) atomics_.push_back(statement);
     if (does(stores_outside)) outside_.push_back(statement);
     ordered_ = ordered_ || does(orders_memory);
@@ -129,7 +133,7 @@ class WaitingLoop {
   }
 
   bool looks_where_it_was() {
-    for (const std::uint32_t statement : slice_of(exits_, true)) {
+    for (const std::uint32_t statement : slice_of(ends_, true)) {
       const Instruction& instruction = flow_.instruction(statement);
       if (sees_others(instruction)) return false;  // judged by itself: tickets, for example
       if (is_load(instruction) && (progress().advances(statement) || may_be_written(statement))) return false;
@@ -382,6 +386,7 @@ class WaitingLoop {
   bool ordered_ = false;
   std::optional<bool> only_looks_;
   std::optional<Progress> progress_;
+  std::vector<std::uint32_t> ends_;  // the exits, and calls in which the thread may end
   std::optional<std::set<std::uint32_t>> alone_;
   std::map<std::uint32_t, bool> counts_;
 };

@@ -279,6 +279,30 @@ TEST_CASE("a loop that ends by what its own block does is no wait") {
         kAll);
   // Likewise, round and round below a bound, and by a number in a register.
   CHECK(forms_of("A: atom.global.inc.u32 %r4, [%rd1], 7;\nsetp.lt.u32 %p1, %r4, 6;\n@%p1 bra A;\nret;\n") ==
+  SECTION("also by calling itself through a pointer") {
+    const auto recursive = [](const std::string& load, const std::string& address) {
+      return forms_of(transform::rewrite(kernel_of("call f;\nret;\n") +
+                                         ".global .b32 flag;\n.func f() { .reg .b32 r; .reg .b64 way; .reg "
+                                         ".pred p; P: .callprototype _ ();\n" +
+                                         load +
+                                         ".global.u32 r, [flag]; setp.ne.u32 p, r, 0; @p ret; mov.b64 way, " +
+                                         address + "; call way, (), P; ret; }\n.func g() { ret; }\n"));
+    };
+    CHECK(recursive("ld.volatile", "f").empty());
+    CHECK(recursive("ld.volatile", "g") == kAll);
+    CHECK(recursive("ld", "f") == kAll);
+  }
+  SECTION("also in a function in which the thread ends") {
+    const auto polls = [](const std::string& end, const std::string& load) {
+      return forms_of(transform::rewrite(kernel_of(kRegisters + "A: call f;\nbra A;\n") +
+                                         ".global .b32 flag;\n.func f() { .reg .b32 r; .reg .pred p; " +
+                                         load + ".global.u32 r, [flag]; setp.ne.u32 p, r, 0; @p " + end +
+                                         "; ret; }\n"));
+    };
+    CHECK(polls("exit", "ld.volatile").empty());
+    CHECK(polls("ret", "ld.volatile") == kAll);  // for ever, in any form
+    CHECK(polls("exit", "ld.nc") == "slice prologue");
+  }
         kAll);
   CHECK(forms_of("mov.u32 %r5, 1;\nA: atom.global.add.u32 %r4, [%rd1], %r5;\nsetp.lt.u32 %p1, %r4, %r1;\n"
                  "@%p1 bra A;\nret;\n") == kAll);
