@@ -125,20 +125,14 @@ bool Progress::is_counter(const std::vector<std::uint32_t>& cycle, Way way) cons
   return counting && carries;
 }
 
-// Whether it is on every way round the loop, and has no condition of its own.
+// Whether it is on every way round the loop, which has one head, and has no condition of its own.
 bool Progress::each_round(std::uint32_t statement) const {
   const std::uint32_t here = flow_.block_of(statement);
-  const auto is_head = [&](std::uint32_t block) {
-    const auto& before = flow_.blocks()[block].before;
-    return std::any_of(before.begin(), before.end(),
-                       [&](std::uint32_t from) { return blocks_.count(from) == 0; });
-  };
-  return !flow_.instruction(statement).guard &&
+  return !flow_.instruction(statement).guard && heads_.size() == 1 &&
          std::all_of(blocks_.begin(), blocks_.end(), [&](std::uint32_t block) {
            const auto& next = flow_.blocks()[block].next;
-           const bool last = std::any_of(next.begin(), next.end(), [&](std::uint32_t to) {
-             return blocks_.count(to) != 0 && is_head(to) && flow_.dominates(to, block);
-           });
+           const bool last =
+               std::any_of(next.begin(), next.end(), [&](std::uint32_t to) { return to == heads_.front(); });
            return !last || flow_.dominates(here, block);
          });
 }

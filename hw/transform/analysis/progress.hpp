@@ -20,7 +20,7 @@ class Progress {
  public:
   // `stores`: the statements of the loop that write memory of the block.
   Progress(const Flow& flow, const std::set<std::uint32_t>& blocks, const std::vector<std::uint32_t>& stores)
-      : flow_(flow), blocks_(blocks), stores_(stores) {}
+      : flow_(flow), blocks_(blocks), stores_(stores), heads_(flow.heads(blocks)) {}
 
   // Whether the address of a load follows from a counter, so that it does not come again.
   bool advances(std::uint32_t load);
@@ -55,6 +55,7 @@ class Progress {
   const Flow& flow_;
   const std::set<std::uint32_t>& blocks_;
   const std::vector<std::uint32_t>& stores_;
+  const std::vector<std::uint32_t> heads_;
   std::vector<std::uint32_t> statements_;
   std::unordered_map<std::uint32_t, std::uint32_t> node_of_;
   Dependences dependences_[2];

@@ -53,7 +53,7 @@ bool ends_thread(const Instruction& instruction) { return instruction.name() == 
 class WaitingLoop {
  public:
   WaitingLoop(const Flow& flow, Arrays& arrays, const std::vector<std::uint32_t>& blocks)
-      : flow_(flow), arrays_(arrays), blocks_(blocks.begin(), blocks.end()) {
+      : flow_(flow), arrays_(arrays), blocks_(blocks.begin(), blocks.end()), heads_(flow.heads(blocks_)) {
     for (const std::uint32_t block : blocks_) {
       const BasicBlock& here = flow_.blocks()[block];
       for (const std::uint32_t to : here.next)
@@ -152,20 +152,17 @@ class WaitingLoop {
 
   // Whether every way round the loop passes an exit that its own counting takes.
   bool bounded() {
-    std::set<std::uint32_t> passed, heads;
+    std::set<std::uint32_t> passed;
     for (const std::uint32_t exit : exits_)
       if (progress().decides(exit)) passed.insert(flow_.block_of(exit));
-    for (const std::uint32_t block : blocks_)
-      for (const std::uint32_t before : flow_.blocks()[block].before)
-        if (!inside(before)) heads.insert(block);
     std::set<std::uint32_t> seen;
-    std::vector<std::uint32_t> open(heads.begin(), heads.end());
+    std::vector<std::uint32_t> open = heads_;
     while (!open.empty()) {
       const std::uint32_t block = open.back();
       open.pop_back();
       if (passed.count(block) != 0) continue;
       for (const std::uint32_t to : flow_.blocks()[block].next) {
-        if (heads.count(to) != 0) return false;
+        if (is_head(to)) return false;
         if (inside(to) && seen.insert(to).second) open.push_back(to);
       }
     }
@@ -232,10 +229,15 @@ class WaitingLoop {
     return found;
   }
 
-  // Whether a block is on every way round the loop.
+  bool is_head(std::uint32_t block) const {
+    return std::find(heads_.begin(), heads_.end(), block) != heads_.end();
+  }
+
+  // Whether a block is on every way round the loop. With several heads that is not known.
   bool each_round(std::uint32_t block) const {
-    return std::all_of(last_.begin(), last_.end(),
-                       [&](std::uint32_t last) { return flow_.dominates(block, last); });
+    return heads_.size() == 1 && std::all_of(last_.begin(), last_.end(), [&](std::uint32_t last) {
+             return flow_.dominates(block, last);
+           });
   }
 
   // Whether some branch depends on a load, and on nothing that the loop itself counts.
@@ -380,13 +382,14 @@ class WaitingLoop {
   const Flow& flow_;
   Arrays& arrays_;
   std::set<std::uint32_t> blocks_;
+  std::vector<std::uint32_t> heads_;
   std::vector<std::uint32_t> last_;  // blocks that end a round
   // Statements, see add().
   std::vector<std::uint32_t> exits_, branches_, stores_, atomics_, plain_, outside_;
+  std::vector<std::uint32_t> ends_;  // the exits, and calls in which the thread may end
   bool ordered_ = false;
   std::optional<bool> only_looks_;
   std::optional<Progress> progress_;
-  std::vector<std::uint32_t> ends_;  // the exits, and calls in which the thread may end
   std::optional<std::set<std::uint32_t>> alone_;
   std::map<std::uint32_t, bool> counts_;
 };

@@ -334,6 +334,17 @@ bool Flow::dominates(std::uint32_t above, std::uint32_t block) const {
   return false;
 }
 
+std::vector<std::uint32_t> Flow::heads(const std::set<std::uint32_t>& loop) const {
+  std::vector<std::uint32_t> found;
+  for (const std::uint32_t block : loop) {
+    const auto& before = blocks_[block].before;
+    if (block == 0 ||
+        std::any_of(before.begin(), before.end(), [&](std::uint32_t from) { return loop.count(from) == 0; }))
+      found.push_back(block);
+  }
+  return found;
+}
+
 std::vector<std::vector<std::uint32_t>> Flow::loops() const {
   std::vector<std::vector<std::uint32_t>> found;
   std::vector<std::vector<std::uint32_t>> open;
@@ -348,13 +359,7 @@ std::vector<std::vector<std::uint32_t>> Flow::loops() const {
     // Loops inside of it are what goes round without its heads, the blocks at which it is entered.
     std::fill(among.begin(), among.end(), false);
     for (const std::uint32_t block : loop) among[block] = true;
-    std::vector<std::uint32_t> heads;
-    for (const std::uint32_t block : loop) {
-      const auto& before = blocks_[block].before;
-      if (block == 0 ||
-          std::any_of(before.begin(), before.end(), [&](std::uint32_t from) { return !among[from]; }))
-        heads.push_back(block);
-    }
+    std::vector<std::uint32_t> heads = this->heads({loop.begin(), loop.end()});
     if (heads.empty()) heads.push_back(loop.front());  // never reached
     for (const std::uint32_t head : heads) among[head] = false;
     for (auto& inner : components(among, next)) open.push_back(std::move(inner));

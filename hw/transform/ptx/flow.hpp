@@ -4,6 +4,7 @@
 #include <compare>
 #include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -53,6 +54,8 @@ class Flow {
 
   // Strongly connected sets of blocks; nested loops are sets of their own.
   std::vector<std::vector<std::uint32_t>> loops() const;
+  // The blocks at which a loop is entered. None if it never is.
+  std::vector<std::uint32_t> heads(const std::set<std::uint32_t>& loop) const;
 
  private:
   void find_scopes();

@@ -112,6 +112,25 @@ TEST_CASE("a kernel that waits for another block stays whole") {
             "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nmov.u32 %r5, 1;\nbra A;\nB: ret;\n")
             .empty());
   }
+  SECTION("also in a loop that is entered at several places") {
+    const auto entered = [](const std::string& before, const std::string& load) {
+      return forms_of("mov.u32 %r5, 0;\n" + before + "A: " + load +
+                      ".u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra B;\nsetp.ne.u32 %p3, %r5, %r1;\n"
+                      "@%p3 bra C;\nB: add.u32 %r5, %r5, 1;\nbra A;\nC: ret;\n");
+    };
+    const std::string twice = "setp.gt.u32 %p1, %r1, 3;\n@%p1 bra B;\n";
+    CHECK(entered(twice, "ld.volatile.global").empty());
+    CHECK(entered("", "ld.volatile.global").empty());
+    CHECK(entered(twice, "ld.global.nc") == kAll);
+    // Nor do addresses go on there in each round.
+    const auto looks = [&](const std::string& way) {
+      return forms_of("mov.u32 %r5, 0;\n" + way +
+                      "A: mul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                      "ld.global.u32 %r4, [%rd3];\nmembar.gl;\nsetp.ne.u32 %p2, %r4, 0;\n@%p2 bra C;\n"
+                      "setp.gt.u32 %p4, %r3, 5;\n@%p4 bra A;\nB: add.u32 %r5, %r5, 1;\nbra A;\nC: ret;\n");
+    };
+    CHECK(looks(twice).empty());
+  }
   SECTION("a lock") {
     CHECK(forms_of("A: atom.global.cas.b32 %r4, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
               .empty());
@@ -260,25 +279,6 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     CHECK(by_atomic("add.u32 r, [flag], 1") == kAll);       // tickets
     CHECK(by_atomic("max.u32 r, [flag], 5", "s") == kAll);  // nothing depends on it
   }
-  SECTION("also in what is called by a register, whatever the register's name") {
-    CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
-                   "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
-                   "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
-              .empty());
-  }
-}
-
-TEST_CASE("a loop that ends by what its own block does is no wait") {
-  // A sum by compare-and-swap, which tries again with what it found.
-  CHECK(forms_of(
-            "ld.global.u32 %r4, [%rd1];\nA: mov.u32 %r5, %r4;\nadd.u32 %r6, %r5, 1;\n"
-            "atom.global.cas.b32 %r4, [%rd1], %r5, %r6;\nsetp.ne.u32 %p1, %r4, %r5;\n@%p1 bra A;\nret;\n") ==
-        kAll);
-  // Tickets until there are none.
-  CHECK(forms_of("A: atom.global.add.u32 %r4, [%rd1], 1;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra A;\nret;\n") ==
-        kAll);
-  // Likewise, round and round below a bound, and by a number in a register.
-  CHECK(forms_of("A: atom.global.inc.u32 %r4, [%rd1], 7;\nsetp.lt.u32 %p1, %r4, 6;\n@%p1 bra A;\nret;\n") ==
   SECTION("also by calling itself through a pointer") {
     const auto recursive = [](const std::string& load, const std::string& address) {
       return forms_of(transform::rewrite(kernel_of("call f;\nret;\n") +
@@ -303,6 +303,25 @@ TEST_CASE("a loop that ends by what its own block does is no wait") {
     CHECK(polls("ret", "ld.volatile") == kAll);  // for ever, in any form
     CHECK(polls("exit", "ld.nc") == "slice prologue");
   }
+  SECTION("also in what is called by a register, whatever the register's name") {
+    CHECK(forms_of(".reg .b64 way;\nmov.u64 way, %rd1;\nP: .callprototype (.param .b32 _) _ ();\n"
+                   "A: {\n.param .b32 r;\ncall (r), way, (), P;\nld.param.b32 %r4, [r];\n}\n"
+                   "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
+              .empty());
+  }
+}
+
+TEST_CASE("a loop that ends by what its own block does is no wait") {
+  // A sum by compare-and-swap, which tries again with what it found.
+  CHECK(forms_of(
+            "ld.global.u32 %r4, [%rd1];\nA: mov.u32 %r5, %r4;\nadd.u32 %r6, %r5, 1;\n"
+            "atom.global.cas.b32 %r4, [%rd1], %r5, %r6;\nsetp.ne.u32 %p1, %r4, %r5;\n@%p1 bra A;\nret;\n") ==
+        kAll);
+  // Tickets until there are none.
+  CHECK(forms_of("A: atom.global.add.u32 %r4, [%rd1], 1;\nsetp.lt.u32 %p1, %r4, %r1;\n@%p1 bra A;\nret;\n") ==
+        kAll);
+  // Likewise, round and round below a bound, and by a number in a register.
+  CHECK(forms_of("A: atom.global.inc.u32 %r4, [%rd1], 7;\nsetp.lt.u32 %p1, %r4, 6;\n@%p1 bra A;\nret;\n") ==
         kAll);
   CHECK(forms_of("mov.u32 %r5, 1;\nA: atom.global.add.u32 %r4, [%rd1], %r5;\nsetp.lt.u32 %p1, %r4, %r1;\n"
                  "@%p1 bra A;\nret;\n") == kAll);
