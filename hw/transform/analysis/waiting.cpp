@@ -289,7 +289,34 @@ class WaitingLoop {
     const Instruction& instruction = flow_.instruction(statement);
     if (instruction.name() != "atom" || instruction.operands.size() < 3) return false;
     if (const auto step = step_of(instruction)) return *step != 0 && !taken_back(statement, *step);
-    return instruction.has("cas") && exit_of_retries(statement).has_value();
+    if (!instruction.has("cas")) return false;
+    const auto exit = exit_of_retries(statement);
+    return exit && !goes_round_otherwise(statement, *exit);
+  }
+
+  // Whether a branch that depends on what a compare-and-swap found is on a way round past the exit.
+  bool goes_round_otherwise(std::uint32_t swap, std::uint32_t exit) const {
+    const std::uint32_t without = flow_.block_of(exit);
+    const std::set<std::uint32_t> from_heads = reached(heads_, without);
+    return std::any_of(branches_.begin(), branches_.end(), [&](std::uint32_t branch) {
+      const std::uint32_t block = flow_.block_of(branch);
+      if (from_heads.count(block) == 0 || slice_of({branch}, false).count(swap) == 0) return false;
+      const std::set<std::uint32_t> further = reached(flow_.blocks()[block].next, without);
+      return std::any_of(heads_.begin(), heads_.end(),
+                         [&](std::uint32_t head) { return further.count(head) != 0; });
+    });
+  }
+
+  // The blocks of the loop to which control comes from some of them, but for one.
+  std::set<std::uint32_t> reached(std::vector<std::uint32_t> open, std::uint32_t without) const {
+    std::set<std::uint32_t> found;
+    while (!open.empty()) {
+      const std::uint32_t block = open.back();
+      open.pop_back();
+      if (block == without || !inside(block) || !found.insert(block).second) continue;
+      open.insert(open.end(), flow_.blocks()[block].next.begin(), flow_.blocks()[block].next.end());
+    }
+    return found;
   }
 
   // What an atomic operation adds. A bound of 0 makes inc and dec write 0. None if unknown.

@@ -192,6 +192,17 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     CHECK(forms_of("mov.u32 %r9, 0;\nB: ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p3, %r9, 3;\n@%p3 bra C;\n" +
                    sum + "C: add.u32 %r9, %r9, 1;\nsetp.lt.u32 %p2, %r9, 7;\n@%p2 bra B;\nret;\n") == kAll);
   }
+  SECTION("a compare-and-swap of which another branch goes round for what it found") {
+    const auto take = [](const std::string& none) {
+      return forms_of(
+          "ld.global.u32 %r4, [%rd1];\nA: mov.u32 %r5, %r4;\nsetp.eq.u32 %p2, %r5, 0;\n"
+          "add.u32 %r7, %r5, -1;\nselp.b32 %r6, 0, %r7, %p2;\n"
+          "atom.global.cas.b32 %r4, [%rd1], %r5, %r6;\n@%p2 bra " +
+          none + ";\nsetp.ne.u32 %p1, %r4, %r5;\n@%p1 bra A;\nC: ret;\nB: nanosleep.u32 9;\nbra A;\n");
+    };
+    CHECK(take("B").empty());
+    CHECK(take("C") == kAll);
+  }
   SECTION("a semaphore whose count the loop gives back") {
     const auto loop = [](const std::string& between) {
       return forms_of("A: atom.global.add.u32 %r4, [%rd1], -1;\nsetp.gt.s32 %p1, %r4, 0;\n@%p1 bra B;\n" +
