@@ -42,8 +42,6 @@ class Uniformity {
                                                     "tcgen05",    "istypep",  "txq",   "suq"};
     const std::string_view name = instruction.name();
     if (std::find(std::begin(kDiffers), std::end(kDiffers), name) != std::end(kDiffers)) return true;
-    // They read the carry of an instruction before.
-    if (name == "addc" || name == "subc" || name == "madc") return true;
     if ((name == "ld" || name == "ldu") && !instruction.has("param") && !instruction.has("const"))
       return true;
     const auto& read = flow_.registers(statement).read;

@@ -49,6 +49,10 @@ bool without_result(const Instruction& instruction) {
   return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
 }
 
+bool reads_carry(const Instruction& instruction) {
+  return instruction.name() == "addc" || instruction.name() == "subc" || instruction.name() == "madc";
+}
+
 bool is_register(const Token& token) {
   return token.kind == TokenKind::word && token.text.front() != '.' && !token.is("_");
 }
@@ -197,6 +201,7 @@ bool within_block(const Instruction& instruction) {
 Flow::Flow(const Module& module, const Function& function) : module_(&module), function_(&function) {
   find_scopes();
   split();
+  name_carries();
   connect();
   const auto next = [this](std::uint32_t block) -> const std::vector<std::uint32_t>& {
     return blocks_[block].next;
@@ -263,6 +268,32 @@ void Flow::split() {
     }
   }
   blocks_.emplace_back();  // the exit
+}
+
+// Instructions read the carry that was set before them in their block; one that is set without a condition
+// hides those before it. Where none is, it may be that of any other block.
+void Flow::name_carries() {
+  std::vector<std::string_view> all;
+  for (auto& [statement, registers] : registers_) {
+    if (!instruction(statement).has("cc")) continue;
+    all.push_back(carry_names_.emplace_back("%cc{" + std::to_string(statement) + '}'));
+    registers.written.push_back(all.back());
+    writers_[all.back()].push_back(statement);
+  }
+  if (all.empty()) all.push_back("%cc");
+  for (const BasicBlock& block : blocks_) {
+    std::vector<std::string_view> carries;
+    bool hidden = false;
+    for (const std::uint32_t statement : block.instructions) {
+      const Instruction& instruction = this->instruction(statement);
+      Registers& registers = registers_[statement];
+      const auto& seen = hidden ? carries : all;
+      if (reads_carry(instruction)) registers.read.insert(registers.read.end(), seen.begin(), seen.end());
+      if (!instruction.has("cc")) continue;
+      if (!instruction.guard) carries.clear(), hidden = true;
+      carries.push_back(registers.written.back());
+    }
+  }
 }
 
 // kNone if there is none.

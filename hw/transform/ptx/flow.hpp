@@ -20,7 +20,8 @@ struct BasicBlock {
   std::vector<std::uint32_t> next, before;  // indices of blocks, the exit included
 };
 
-// Registers of an instruction. Address registers are read.
+// Registers of an instruction. Address registers are read. The carry flag is one, too, for each instruction
+// that sets it.
 struct Registers {
   std::vector<std::string_view> written, read;  // a guard is read
 };
@@ -80,8 +81,9 @@ class Flow {
   std::uint32_t find(const std::map<Scoped, std::uint32_t>& all, std::uint32_t scope,
                      std::string_view name) const;
   void name_arguments(std::uint32_t scope, Range declaration);
+  void name_carries();
   void tell_apart(std::uint32_t statement, std::vector<std::string_view>& names) const;
-  std::deque<std::string> argument_names_;
+  std::deque<std::string> argument_names_, carry_names_;
   std::map<Scoped, std::uint32_t> arguments_;  // of these
   std::vector<std::uint32_t> scopes_, outer_;  // the scope of each statement, and the one around each scope
   std::map<Scoped, std::uint32_t> labels_;     // the block that each label starts

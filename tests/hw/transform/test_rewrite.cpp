@@ -58,6 +58,8 @@ TEST_CASE("a persistent loop is for kernels of which no thread may pass a barrie
   CHECK(forms_of("bar.sync %r3, 64;\nret;\n") == "slice prologue");
   CHECK(forms_of("add.cc.u32 %r4, %r3, -3;\naddc.u32 %r5, 0, 0;\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 "
                  "ret;\nbar.sync 0;\nret;\n") == "slice prologue");
+  CHECK(forms_of("add.cc.u32 %r4, %r1, -3;\naddc.u32 %r5, 0, 0;\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 "
+                 "ret;\nbar.sync 0;\nret;\n") == kAll);
 }
 
 TEST_CASE("arguments of functions may differ by thread, a kernel's do not") {

@@ -131,6 +131,25 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     };
     CHECK(looks(twice).empty());
   }
+  SECTION("also by the carry of a sum") {
+    const auto carries = [](const std::string& first, const std::string& then,
+                            const std::string& load = "ld.volatile") {
+      return forms_of("A: " + load + ".global.u32 %r4, [%rd1];\n" + first + then +
+                      "setp.eq.u32 %p1, %r6, 0;\n@%p1 bra A;\nret;\n");
+    };
+    const std::string of_it = "add.cc.u32 %r5, %r4, 0xffffffff;\n", of_none = "add.cc.u32 %r7, %r3, %r1;\n",
+                      carry = "addc.u32 %r6, 0, 0;\n";
+    CHECK(carries(of_it, carry).empty());
+    CHECK(carries(of_it, "addc.cc.u32 %r7, %r3, 0;\nmadc.lo.u32 %r6, 0, 0, 0;\n").empty());
+    CHECK(carries(of_it, "@%p2 " + of_none + carry).empty());
+    CHECK(carries(of_it, "bra B;\nB: " + carry).empty());
+    CHECK(carries(of_it + of_none, carry) == kAll);  // of the last one, for ever or not at all
+    // An address that is the same in each round, however often carries are set.
+    CHECK(carries("membar.gl;\nadd.cc.u32 %r7, %r3, 1;\nadd.cc.u32 %r8, %r2, 1;\naddc.u32 %r9, 0, 0;\n"
+                  "cvt.u64.u32 %rd2, %r9;\nadd.s64 %rd3, %rd1, %rd2;\nld.global.u32 %r6, [%rd3];\n",
+                  "", "ld.global.nc")
+              .empty());
+  }
   SECTION("a lock") {
     CHECK(forms_of("A: atom.global.cas.b32 %r4, [%rd1], 0, 1;\nsetp.ne.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
               .empty());
