@@ -1,6 +1,8 @@
 #include "hw/transform/analysis/waiting.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -46,6 +48,54 @@ bool stores_outside(const Instruction& instruction) {
   return instruction.has("bulk") ||
          (std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores) &&
           !within_block(instruction));
+}
+
+// The bits of a type such as u32; 1 of pred. 0 if it is none.
+std::uint32_t bits_of(std::string_view type) {
+  if (type == "pred") return 1;
+  std::uint32_t bits = 0;
+  const std::size_t digits = type.find_first_of("0123456789");
+  if (digits == std::string_view::npos) return 0;
+  const char* const end = type.data() + type.size();
+  return std::from_chars(type.data() + digits, end, bits).ptr == end ? bits : 0;
+}
+
+// What it reads of memory that other blocks see is not the number at whose address it reads.
+bool reads_at_number(const Instruction& instruction) {
+  return is_load(instruction) || is_atomic(instruction) || instruction.name() == "cp" ||
+         (instruction.name() == "ld" && (instruction.has("global") || instruction.has("const")));
+}
+
+// Whether what it makes of a number that goes up in steps goes on to change, and in one direction until it
+// begins anew.
+bool keeps_whole(const Module& module, const Instruction& instruction, std::int64_t step) {
+  static constexpr std::string_view kAlways[] = {"add", "sub", "neg",  "not", "selp", "slct", "setp",
+                                                 "set", "min", "max",  "abs", "div",  "fma",  "shfl",
+                                                 "bra", "brx", "cvta", "ret", "bar",  "exit", "barrier"};
+  const std::string_view name = instruction.name();
+  const auto& operands = instruction.operands;
+  const std::uint32_t bits = bits_of(instruction.modifiers.back());
+  if (reads_at_number(instruction)) return true;
+  if (bits != 0 && bits < 32) return bits == 1 || name == "setp";
+  if (std::find(std::begin(kAlways), std::end(kAlways), name) != std::end(kAlways)) return true;
+  if (name == "ld" || name == "st" || name == "atom" || name == "red") return true;
+  if (name == "mov") return !operands.empty() && !module.tokens[operands[0].first].is("{");  // not in parts
+  if (name == "cvt") {
+    const std::string_view to = instruction.modifiers[instruction.modifiers.size() - 2];
+    return bits_of(to) >= bits || to == "f32";
+  }
+  if ((name != "mul" && name != "mad" && name != "shl") || instruction.has("hi") || operands.size() < 3)
+    return false;
+  for (std::size_t factor = 1; factor < 3; ++factor) {
+    const auto value = integer_of(module, operands[factor]);
+    if (!value || (name == "shl" && (factor == 1 || *value < 0 || *value > 62))) continue;
+    const std::uint32_t width = instruction.has("wide") ? 64 : bits;
+    const double product =
+        std::abs(static_cast<double>(step) *
+                 (name == "shl" ? std::ldexp(1.0, static_cast<int>(*value)) : static_cast<double>(*value)));
+    if (product == 0 || product >= std::ldexp(1.0, static_cast<int>(width) - 1)) return false;
+  }
+  return true;
 }
 
 bool ends_thread(const Instruction& instruction) { return instruction.name() == "exit"; }
@@ -288,7 +338,8 @@ class WaitingLoop {
   bool brings_the_exit_about(std::uint32_t statement) {
     const Instruction& instruction = flow_.instruction(statement);
     if (instruction.name() != "atom" || instruction.operands.size() < 3) return false;
-    if (const auto step = step_of(instruction)) return *step != 0 && !taken_back(statement, *step);
+    if (const auto step = step_of(instruction))
+      return *step != 0 && !taken_back(statement, *step) && seen_whole(statement, *step);
     if (!instruction.has("cas")) return false;
     const auto exit = exit_of_retries(statement);
     return exit && !goes_round_otherwise(statement, *exit);
@@ -319,13 +370,43 @@ class WaitingLoop {
     return found;
   }
 
-  // What an atomic operation adds. A bound of 0 makes inc and dec write 0. None if unknown.
+  // Whether what decides looks at all of what an atomic addition found: some bits of it may never change.
+  bool seen_whole(std::uint32_t ticket, std::int64_t step) const {
+    const std::set<std::uint32_t> deciding = slice_of(ends_, true);
+    std::set<std::uint32_t> found{ticket};
+    std::set<std::string_view> registers(flow_.registers(ticket).written.begin(),
+                                         flow_.registers(ticket).written.end());
+    bool in_memory = false;
+    for (bool more = true; more;) {
+      more = false;
+      for (const std::uint32_t statement : deciding) {
+        const Instruction& instruction = flow_.instruction(statement);
+        const auto& read = flow_.registers(statement).read;
+        const bool follows = (in_memory && reads_block_memory(instruction)) ||
+                             std::any_of(read.begin(), read.end(),
+                                         [&](std::string_view name) { return registers.count(name) != 0; });
+        if (!follows || found.count(statement) != 0) continue;
+        if (!keeps_whole(flow_.module(), instruction, step)) return false;
+        found.insert(statement), more = true;
+        if (stores_block_memory(instruction)) in_memory = true;
+        if (reads_at_number(instruction)) continue;
+        const auto& written = flow_.registers(statement).written;
+        registers.insert(written.begin(), written.end());
+      }
+    }
+    return true;
+  }
+
+  // What an atomic operation adds. Below a bound inc and dec go round. None if unknown.
   std::optional<std::int64_t> step_of(const Instruction& instruction) const {
     const std::size_t operand = instruction.name() == "atom" ? 2 : 1;
     if (instruction.operands.size() <= operand) return std::nullopt;
     const auto value = value_of(instruction.operands[operand]);
     const bool up = instruction.has("inc");
-    if (up || instruction.has("dec")) return value && *value == 0 ? 0 : up ? 1 : -1;
+    if (up || instruction.has("dec")) {
+      if (!value || static_cast<std::uint32_t>(*value) != 0xffffffff) return std::nullopt;
+      return up ? 1 : -1;
+    }
     if (!instruction.has("add") || !value || has_64_bits(instruction))
       return instruction.has("add") ? value : std::nullopt;
     return static_cast<std::int32_t>(*value);

@@ -32,7 +32,7 @@ int awaits(Gpu&, const char* argument) {
     launch(await_last, stream, blocks, {&p, &words, &round, &rounds});
     NEED(cuMemcpyDtoHAsync(out.data(), p, out.size() * 4, stream));
     NEED(cuStreamSynchronize(stream));
-    const std::uint32_t last = worked((blocks - 1) * kThreads, round, rounds) | 1;
+    const std::uint32_t last = worked((blocks - 1) * kThreads, round, rounds) | 0x80000001u;
     for (std::uint32_t i = 0; i < out.size(); ++i)
       if (out[i] != (worked(i, round, rounds) ^ last)) return std::printf("round %u: word %u\n", round, i), 1;
     all = all * 31 + sum(out);
@@ -58,18 +58,19 @@ int told(Gpu&, const char* argument) {
   NEED(cuMemAlloc(&p, kStreams * 4));
   NEED(cuMemAlloc(&words, kStreams * 4));
   for (int round = 1; round <= count; ++round) {
+    const std::uint32_t tell = 0x80000000u | static_cast<std::uint32_t>(round);
     NEED(cuMemsetD32Async(words, 0, kStreams, tells));  // cuMemsetD32 could come after what is told
     NEED(cuStreamSynchronize(tells));
     for (std::uint32_t s = 0; s < kStreams; ++s) {
       CUdeviceptr found = p + s * 4, word = words + s * 4;
       launch(await_told, streams[s], 1, {&found, &word});
     }
-    NEED(cuMemsetD32Async(words, static_cast<unsigned>(round), kStreams, tells));
+    NEED(cuMemsetD32Async(words, tell, kStreams, tells));
     NEED(cuCtxSynchronize());
     std::uint32_t out[kStreams];
     NEED(cuMemcpyDtoH(out, p, sizeof out));
     for (const std::uint32_t found : out)
-      if (found != static_cast<std::uint32_t>(round)) return std::printf("round %d: %u\n", round, found), 1;
+      if (found != tell) return std::printf("round %d: %u\n", round, found), 1;
   }
   std::printf("told %d\n", count);
   return 0;
