@@ -1,6 +1,7 @@
 #include "hw/transform/analysis/affine.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace gangway::transform {
 namespace {
@@ -29,6 +30,24 @@ std::optional<Affine> product(const std::optional<Affine>& a, const std::optiona
   if (const auto factor = as_constant(b)) return times(*a, *factor);
   if (const auto factor = as_constant(a)) return times(*b, *factor);
   return std::nullopt;
+}
+
+// Whether a multiple may not fit into 32 bits, or a pointer does not. Numbers of threads are small; all else
+// is below 2^31 at first.
+bool may_wrap(const Affine& value) {
+  constexpr std::int64_t kMostOfThreads = 1 << 20;
+  return std::any_of(value.terms.begin(), value.terms.end(), [](const auto& term) {
+    const auto& [symbol, coefficient] = term;
+    const bool small = symbol.starts_with("%tid") || symbol.starts_with("%ntid") || symbol == "%laneid" ||
+                       symbol == "%warpid";
+    return symbol.starts_with(kPointer) || std::abs(coefficient) > (small ? kMostOfThreads : 1);
+  });
+}
+
+// Of the types that end its name: 1 is the last.
+bool has_64_bits_of(const Instruction& instruction, std::size_t from_end) {
+  const auto& parts = instruction.modifiers;
+  return parts.size() > from_end && parts[parts.size() - from_end].ends_with("64");
 }
 
 bool same(const Affine& a, const Affine& b) {
@@ -199,8 +218,14 @@ std::optional<Affine> AffineValues::by(std::uint32_t statement) {
     if (!parameter) return std::nullopt;
     return symbol(has_64_bits(instruction) ? kPointer + *parameter : *parameter);
   }
-  for (const std::string_view floating : {"f16", "f32", "f64", "bf16", "f16x2"})
-    if (instruction.has(floating)) return std::nullopt;
+  for (const std::string_view other :
+       {"f16", "f32", "f64", "bf16", "f16x2", "u8", "s8", "b8", "u16", "s16", "b16", "sat"})
+    if (instruction.has(other)) return std::nullopt;  // no numbers, or numbers cut off
+  const auto fitting = [](std::optional<Affine> value) {
+    return value && may_wrap(*value) ? std::nullopt : value;
+  };
+  if (name == "cvt" && has_64_bits_of(instruction, 1) && !has_64_bits_of(instruction, 2))
+    return fitting(operand(1));
   if (name == "mov" || name == "cvta" || name == "cvt") return operand(1);
   if (name == "not" || name == "neg") {
     const auto value = operand(1);
@@ -213,16 +238,18 @@ std::optional<Affine> AffineValues::by(std::uint32_t statement) {
     if (!a || !b) return std::nullopt;
     return name == "add" ? sum(*a, *b) : difference(*a, *b);
   }
-  if (name == "mul" && !instruction.has("hi")) return product(operand(1), operand(2));
+  const bool wide = has_64_bits(instruction) || instruction.has("wide");
+  const auto made = [&](std::optional<Affine> value) { return wide ? value : fitting(value); };
+  if (name == "mul" && !instruction.has("hi")) return made(product(operand(1), operand(2)));
   if (name == "mad" && !instruction.has("hi") && !instruction.has("cc")) {
-    const auto a = product(operand(1), operand(2)), b = operand(3);
+    const auto a = made(product(operand(1), operand(2))), b = operand(3);
     return a && b ? sum(*a, *b) : std::nullopt;
   }
   if (name == "shl") {
     const auto places = as_constant(operand(2));
     const auto value = operand(1);
     if (!value || !places || *places < 0 || *places > 30) return std::nullopt;
-    return times(*value, std::int64_t{1} << *places);
+    return made(times(*value, std::int64_t{1} << *places));
   }
   return std::nullopt;
 }

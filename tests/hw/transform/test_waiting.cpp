@@ -483,6 +483,32 @@ TEST_CASE("a wait for blocks of lower index only is taken, in grids of one dimen
     CHECK(wide("v4.u32 {%r4, %r5, %r6, %r7}, [%rd3+52]").empty());
     CHECK(wide("u64 %rd4, [%rd3+60];\ncvt.u32.u64 %r4, %rd4").empty());
   }
+  SECTION("but not where the index is cut off") {
+    const auto of = [](const std::string& index) {
+      return forms_of(".reg .b16 %h<2>;\n" + index +
+                      "mul.wide.u32 %rd2, %r5, 8;\nadd.s64 %rd3, %rd1, %rd2;\n"
+                      "A: ld.relaxed.gpu.u32 %r4, [%rd3+56];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n"
+                      "st.relaxed.gpu.u32 [%rd3+64], %r4;\nret;\n");
+    };
+    CHECK(of("mov.u32 %r5, %r2;\n") == kAll);
+    CHECK(of("cvt.s32.s8 %r5, %r2;\n").empty());
+    CHECK(of("cvt.u16.u32 %h1, %r2;\ncvt.u32.u16 %r5, %h1;\n").empty());
+    CHECK(of("cvt.u64.u32 %rd4, %r2;\nshl.b64 %rd5, %rd4, 31;\ncvt.u32.u64 %r5, %rd5;\n").empty());
+    CHECK(of("cvt.u64.u32 %rd4, %r2;\nadd.u64 %rd5, %rd4, 9;\ncvt.u32.u64 %r5, %rd5;\n") == kAll);
+    CHECK(of("shl.b32 %r5, %r2, 26;\n").empty());
+    CHECK(of("shl.b32 %r5, %r2, 1;\n").empty());
+    CHECK(of("mul.lo.u32 %r5, %r2, 0x04000000;\n").empty());
+    CHECK(of("mad.lo.u32 %r5, %r2, 4, %r1;\n").empty());
+    CHECK(of("mad.lo.u32 %r5, %r2, 1, %r1;\n") == kAll);
+    const auto wide = [&](const std::string& product) {
+      return forms_of(product +
+                      "add.s64 %rd3, %rd1, %rd2;\n"
+                      "A: ld.relaxed.gpu.u32 %r4, [%rd3+56];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\n"
+                      "st.relaxed.gpu.u32 [%rd3+64], %r4;\nret;\n");
+    };
+    CHECK(wide("cvt.u64.u32 %rd4, %r2;\nshl.b64 %rd2, %rd4, 26;\n") == kAll);
+    CHECK(wide("mul.wide.u32 %rd2, %r2, 4096;\n") == kAll);
+  }
   SECTION("the first block's own store") {
     const auto first = [](const std::string& which, const std::string& compare = "eq") {
       return "setp." + compare + ".u32 %p2, %r2, " + which + ";\n@%p2 bra B;\n" + look_back("56") +
