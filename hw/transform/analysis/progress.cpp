@@ -28,6 +28,8 @@ bool is_load(const Instruction& instruction) {
 }
 
 bool reads_block_memory(const Instruction& instruction) {
+  if (instruction.name() == "mbarrier")
+    return instruction.has("test_wait") || instruction.has("try_wait");  // what others have arrived at
   const bool reads = has_name_of(instruction.name(), {"ld", "ldmatrix", "atom"});
   return reads && !instruction.has("global") && !instruction.has("const") && !instruction.has("param");
 }

@@ -11,7 +11,8 @@ namespace gangway::transform {
 
 // Reads memory that other blocks may write: global memory, surfaces and textures.
 bool is_load(const Instruction& instruction);
-// Reads shared or local memory. It counts as one variable: what some thread found may come by it.
+// Reads shared or local memory, an mbarrier included. It counts as one variable: what some thread found may
+// come by it.
 bool reads_block_memory(const Instruction& instruction);
 
 // A counter follows by arithmetic from its own value of the round before, and the loop never sets it back.

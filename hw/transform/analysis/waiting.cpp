@@ -36,10 +36,23 @@ bool is_atomic(const Instruction& instruction) {
 }
 
 bool stores_block_memory(const Instruction& instruction) {
-  if (instruction.name() == "cp" || instruction.name() == "call") return true;
+  const std::string_view name = instruction.name();
+  if (name == "cp" || name == "call" || name == "tcgen05") return true;
+  if (name == "mbarrier") return !reads_block_memory(instruction);
   static constexpr std::string_view kStores[] = {"st", "atom", "red", "stmatrix"};
-  return std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores) &&
+  return std::find(std::begin(kStores), std::end(kStores), name) != std::end(kStores) &&
          !instruction.has("global") && !instruction.has("param");
+}
+
+// Brings global memory into the block, from its second operand on. A bulk copy may also go the other way.
+bool copies_in(const Instruction& instruction) {
+  if (instruction.name() != "cp" || !instruction.has("async") || instruction.operands.size() < 2)
+    return false;
+  const auto& parts = instruction.modifiers;
+  const auto to = std::find_if(parts.begin(), parts.end(), [](std::string_view part) {
+    return part.starts_with("shared") || part == "global";
+  });
+  return to != parts.end() && *to != "global" && instruction.has("global");
 }
 
 // Writes memory that other blocks see, as plain loads do.
@@ -227,7 +240,7 @@ class WaitingLoop {
   // Whether an ordinary access reads memory again in each round.
   bool reads_again(std::uint32_t statement) {
     const Instruction& instruction = flow_.instruction(statement);
-    if (instruction.name() == "cp") return instruction.has("async");
+    if (instruction.name() == "cp") return copies_in(instruction);
     if (instruction.name() == "call" ? !may_come_to(flow_.module(), instruction, is_load)
                                      : !is_load(instruction))
       return false;
@@ -239,10 +252,19 @@ class WaitingLoop {
     return is_load(flow_.instruction(load)) && !may_be_written(load) && !bounded();
   }
 
-  // Whether the address of a load follows from a variable of the loop.
+  // Whether the address of a load follows from a variable of the loop. Of a copy it is the one it comes from.
   bool changes(std::uint32_t load) {
     std::set<std::string_view> read(flow_.registers(load).read.begin(), flow_.registers(load).read.end());
-    for (const std::uint32_t source : slice_of(sources_of(load), false))
+    if (copies_in(flow_.instruction(load))) {
+      read.clear();
+      const Range from = flow_.instruction(load).operands[1];
+      for (std::uint32_t at = from.first; at < from.last; ++at)
+        if (flow_.module().tokens[at].kind == TokenKind::word) read.insert(flow_.module().tokens[at].text);
+    }
+    std::vector<std::uint32_t> sources;
+    for (const std::string_view name : read)
+      sources.insert(sources.end(), flow_.writers(name).begin(), flow_.writers(name).end());
+    for (const std::uint32_t source : slice_of(sources, false))
       read.insert(flow_.registers(source).written.begin(), flow_.registers(source).written.end());
     return std::any_of(read.begin(), read.end(), [this](std::string_view name) {
       const auto& writers = flow_.writers(name);

@@ -283,6 +283,38 @@ TEST_CASE("a kernel that waits for another block stays whole") {
             "cp.async.wait_all;\nld.shared.u32 %r4, [%r5];\nsetp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n")
             .empty());
   }
+  SECTION("also by copies from one place to several in turn") {
+    const auto copies = [](const std::string& copy, const std::string& after) {
+      return forms_of(".shared .align 16 .b8 s[64];\nmov.u32 %r5, s;\nmov.u64 %rd2, %rd1;\nA: " + copy +
+                      "\ncp.async.wait_all;\nld.shared.u32 %r4, [%r5];\n" + after +
+                      "setp.eq.u32 %p1, %r4, 0;\n@%p1 bra A;\nret;\n");
+    };
+    const std::string
+        there = "xor.b32 %r5, %r5, 16;\n",
+        on = "add.s64 %rd2, %rd2, 16;\n", small = "cp.async.cg.shared.global [%r5], [%rd2], 16;",
+        bulk = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r5], [%rd2], 16, [%r6];";
+    for (const std::string& copy : {small, bulk}) {
+      CHECK(copies(copy, there).empty());
+      CHECK(copies(copy, there + on) != "");
+    }
+    CHECK(
+        copies("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r5], 16;\ncp.async.bulk.commit_group;",
+               there) != "");
+  }
+  SECTION("also where one thread finds it and the others by an mbarrier") {
+    const auto meets = [](const std::string& load, const std::string& wait, const std::string& arrive) {
+      return forms_of(".shared .b64 m;\nA: setp.ne.u32 %p1, %r3, 0;\n@%p1 bra B;\n" + load +
+                      ".global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra B;\n" + arrive +
+                      "B: mbarrier." + wait + ".parity.shared.b64 %p3, [m], 0;\n@!%p3 bra A;\nret;\n");
+    };
+    for (const std::string wait : {"test_wait", "try_wait"}) {
+      for (const std::string arrive :
+           {"mbarrier.arrive.shared.b64 %rd2, [m];\n", "mbarrier.arrive.expect_tx.shared.b64 _, [m], 16;\n",
+            "mbarrier.complete_tx.shared.b64 [m], 16;\n", "cp.async.mbarrier.arrive.shared.b64 [m];\n"})
+        CHECK(meets("ld.volatile", wait, arrive).empty());
+      CHECK(meets("ld.nc", wait, "mbarrier.arrive.shared.b64 %rd2, [m];\n") == "slice prologue");
+    }
+  }
   SECTION("also by an ordinary load that is made again behind an atomic, or a fence in a function") {
     const auto again = [](const std::string& between, const std::string& compared = "0") {
       return forms_of(transform::rewrite(
