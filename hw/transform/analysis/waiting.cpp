@@ -64,7 +64,7 @@ bool stores_outside(const Instruction& instruction) {
 }
 
 // The bits of a type such as u32; 1 of pred. 0 if it is none.
-std::uint32_t bits_of(std::string_view type) {
+std::uint32_t bits_of_type(std::string_view type) {
   if (type == "pred") return 1;
   std::uint32_t bits = 0;
   const std::size_t digits = type.find_first_of("0123456789");
@@ -87,7 +87,7 @@ bool keeps_whole(const Module& module, const Instruction& instruction, std::int6
                                                  "bra", "brx", "cvta", "ret", "bar",  "exit", "barrier"};
   const std::string_view name = instruction.name();
   const auto& operands = instruction.operands;
-  const std::uint32_t bits = bits_of(instruction.modifiers.back());
+  const std::uint32_t bits = bits_of_type(instruction.modifiers.back());
   if (reads_at_number(instruction)) return true;
   if (bits != 0 && bits < 32) return bits == 1 || name == "setp";
   if (std::find(std::begin(kAlways), std::end(kAlways), name) != std::end(kAlways)) return true;
@@ -95,7 +95,7 @@ bool keeps_whole(const Module& module, const Instruction& instruction, std::int6
   if (name == "mov") return !operands.empty() && !module.tokens[operands[0].first].is("{");  // not in parts
   if (name == "cvt") {
     const std::string_view to = instruction.modifiers[instruction.modifiers.size() - 2];
-    return bits_of(to) >= bits || to == "f32";
+    return bits_of_type(to) >= bits || to == "f32";
   }
   if ((name != "mul" && name != "mad" && name != "shl") || instruction.has("hi") || operands.size() < 3)
     return false;
@@ -408,7 +408,7 @@ class WaitingLoop {
                              std::any_of(read.begin(), read.end(),
                                          [&](std::string_view name) { return registers.count(name) != 0; });
         if (!follows || found.count(statement) != 0) continue;
-        if (!keeps_whole(flow_.module(), instruction, step)) return false;
+        if (!keeps_whole(flow_.module(), instruction, step) && !only_told(statement)) return false;
         found.insert(statement), more = true;
         if (stores_block_memory(instruction)) in_memory = true;
         if (reads_at_number(instruction)) continue;
@@ -417,6 +417,13 @@ class WaitingLoop {
       }
     }
     return true;
+  }
+
+  // Whether a function is given something and neither returns it nor keeps it in memory of the block.
+  bool only_told(std::uint32_t statement) const {
+    const Instruction& instruction = flow_.instruction(statement);
+    return instruction.name() == "call" && flow_.registers(statement).written.empty() &&
+           !may_come_to(flow_.module(), instruction, stores_block_memory);
   }
 
   // What an atomic operation adds. Below a bound inc and dec go round. None if unknown.

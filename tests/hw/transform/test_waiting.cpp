@@ -197,6 +197,17 @@ TEST_CASE("a kernel that waits for another block stays whole") {
           "mul.wide.u32 %rd2, %r4, 4;\nadd.u64 %rd2, %rd2, %rd1;\nld.global.nc.u8 %r6, [%rd2];\nand.b32 %r6, "
           "%r6, 1;\nmin.u32 %r5, %r4, %r6;\n"})
       CHECK(tickets(two, whole, "%r5, %r1") == kAll);
+    const auto given = [](const std::string& does) {
+      return forms_of(transform::rewrite(
+          kernel_of(kRegisters +
+                    ".shared .b32 s;\nA: atom.global.add.u32 %r4, [%rd1], 2;\nst.shared.u32 [s], %r4;\n"
+                    "{ .param .b32 x; st.param.b32 [x], %r4; call f, (x); }\nld.shared.u32 %r5, [s];\n"
+                    "setp.lt.u32 %p1, %r5, %r1;\n@%p1 bra A;\nret;\n") +
+          ".global .b32 g;\n.func f(.param .b32 a) { .reg .b32 r; ld.param.u32 r, [a]; and.b32 r, r, 1; " +
+          does + " ret; }\n"));
+    };
+    CHECK(given("st.global.u32 [g], r;") == kAll);
+    CHECK(given("st.shared.u32 [r], r;").empty());
     CHECK(tickets(most, "cvt.u32.u64 %r5, %rd2;\n", "%r5, %r1").empty());
     CHECK(tickets(most, "mov.b64 {%r5, %r6}, %rd2;\n", "%r5, %r1").empty());
     CHECK(forms_of("A: atom.global." + most + ";\nsetp.lt.u64 %p1, %rd2, %rd1;\n@%p1 bra A;\nret;\n") ==
