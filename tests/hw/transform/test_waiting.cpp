@@ -127,9 +127,10 @@ TEST_CASE("a kernel that waits for another block stays whole") {
       return forms_of("mov.u32 %r5, 0;\n" + way +
                       "A: mul.wide.u32 %rd2, %r5, 4;\nadd.s64 %rd3, %rd1, %rd2;\n"
                       "ld.global.u32 %r4, [%rd3];\nmembar.gl;\nsetp.ne.u32 %p2, %r4, 0;\n@%p2 bra C;\n"
-                      "setp.gt.u32 %p4, %r3, 5;\n@%p4 bra A;\nB: add.u32 %r5, %r5, 1;\nbra A;\nC: ret;\n");
+                      "B: setp.gt.u32 %p4, %r3, 5;\n@%p4 bra A;\nadd.u32 %r5, %r5, 1;\nbra A;\nC: ret;\n");
     };
     CHECK(looks(twice).empty());
+    CHECK(looks("").empty());
   }
   SECTION("also by the carry of a sum") {
     const auto carries = [](const std::string& first, const std::string& then,
@@ -310,7 +311,7 @@ TEST_CASE("a kernel that waits for another block stays whole") {
     }
     CHECK(
         copies("cp.async.bulk.global.shared::cta.bulk_group [%rd2], [%r5], 16;\ncp.async.bulk.commit_group;",
-               there) != "");
+               "") != "");
   }
   SECTION("also where one thread finds it and the others by an mbarrier") {
     const auto meets = [](const std::string& load, const std::string& wait, const std::string& arrive) {
@@ -536,7 +537,7 @@ TEST_CASE("a wait for blocks of lower index only is taken, in grids of one dimen
     CHECK(of("mov.u32 %r5, %r2;\n") == kAll);
     CHECK(of("cvt.s32.s8 %r5, %r2;\n").empty());
     CHECK(of("cvt.u16.u32 %h1, %r2;\ncvt.u32.u16 %r5, %h1;\n").empty());
-    CHECK(of("cvt.u64.u32 %rd4, %r2;\nshl.b64 %rd5, %rd4, 31;\ncvt.u32.u64 %r5, %rd5;\n").empty());
+    CHECK(of("cvt.u64.u32 %rd4, %r2;\nshl.b64 %rd5, %rd4, 26;\ncvt.u32.u64 %r5, %rd5;\n").empty());
     CHECK(of("cvt.u64.u32 %rd4, %r2;\nadd.u64 %rd5, %rd4, 9;\ncvt.u32.u64 %r5, %rd5;\n") == kAll);
     CHECK(of("shl.b32 %r5, %r2, 26;\n").empty());
     CHECK(of("shl.b32 %r5, %r2, 1;\n").empty());
