@@ -13,7 +13,9 @@ namespace gangway::transform {
 // load from global memory that is volatile, relaxed, acquire or uncached, or an ordinary one of an address
 // that is read again: the same one, or one of several that come again while the loop does nothing but look.
 // It does not wait if its own operations lead to the exit: tickets (atomic additions of a non-zero value that
-// nothing in the loop takes back), and compare-and-swap, retried with the value found until it is made.
+// nothing in the loop takes back, and all of which comes to the exit), and compare-and-swap, retried with the
+// value found until it is made, where no other branch goes round for what was found. An exit is also a call
+// in which the thread may end.
 std::vector<std::uint32_t> awaited_by_loops(const Flow& flow);
 
 // Those on which a function waits that calls itself until it finds something. It does so, too, by any load
