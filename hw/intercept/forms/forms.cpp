@@ -24,11 +24,15 @@ auto cuda_func_load() -> CUresult (*)(CUfunction) {
   return found;
 }
 
-bool is_of_clusters(CUfunction_attribute attribute) {
+bool is_cluster_size(CUfunction_attribute attribute) {
   return attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH ||
          attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT ||
-         attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH ||
-         attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
+         attribute == CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH;
+}
+
+// What says nothing unless there are clusters, which a launch can also ask for by itself.
+bool is_for_clusters_only(CUfunction_attribute attribute) {
+  return attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED ||
          attribute == CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
 }
 
@@ -157,12 +161,10 @@ void Forms::set_attribute(void* function, CUfunction_attribute attribute, int va
                           std::optional<CUdevice> on) {
   const auto formed = kernels_.kernel(function);
   if (formed == nullptr) return;
-  if (is_of_clusters(attribute)) {
-    // Blocks of a cluster belong together, and blocks of a form claim their indices one by one. The rest of
-    // these attributes says nothing unless there are clusters, which a launch can also ask for by itself.
-    const bool size = attribute != CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED &&
-                      attribute != CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE;
-    if (size && value > 1) formed->clusters.store(true);
+  if (is_for_clusters_only(attribute)) return;
+  // Blocks of a cluster belong together, and blocks of a form claim their indices one by one.
+  if (is_cluster_size(attribute)) {
+    if (value > 1) formed->clusters.store(true);
     return;
   }
   DriverPort::functions_change();
