@@ -69,6 +69,27 @@ class FormsTest(unittest.TestCase):
             (links / "libgangway-real-cuda.so.1").symlink_to(STANDIN + "/libcuda.so.1")
         return daemon.environment(GANGWAY_SOCKET=daemon.socket, GANGWAY_FORMS="all", **self.more, **more) | {"LD_LIBRARY_PATH": f"{links}:{STANDIN}"}
 
+    def dies_at(self, daemon, point, *command, **more):
+        """How the client's `command`, which dies at that point, ends."""
+        return finish(subprocess.Popen([CLIENT, *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                       env=self.with_points(daemon, GANGWAY_DIE_AT=point, **more)))
+
+    def harms_nobody(self, points, dies):
+        """A client dies at each of the points, as `dies` has it, beside one that displaces it."""
+        daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
+        done = daemon.folder + "/done"
+        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
+        self.client(daemon, "urgent")
+        for point in points:
+            code, out, err = dies(daemon, point)
+            self.assertEqual(code, -signal.SIGKILL, (point, out, err))
+            self.assertIsNone(urgent.poll(), point)
+            self.assertIsNone(daemon.process.poll(), point)
+        open(done, "w").close()
+        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
+        _, err, _ = daemon.end()
+        self.assertEqual(err, "")
+
     def beside_urgent(self, daemon, *command, least=1, priority=("--priority", "5"), program=False, **more):
         """The client's `command`, or a program, beside one that displaces it again and again: as often as it takes until the other came in time
         and it was displaced `least` times in all. What it prints, the same each time, and its last status, with the evictions of all."""
@@ -416,44 +437,21 @@ class Waiting(FormsTest):
 
     @unittest.skipUnless(POINTS, "there is no look-alike with points")
     def test_a_client_that_dies_when_the_rest_of_its_grid_is_launched_harms_nobody(self):
-        daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
-        done = daemon.folder + "/done"
-        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
-        self.client(daemon, "urgent")
-        for point in kill_points.WAITING:
+        def dies(daemon, point):
             for _ in range(100):  # as above
-                victim = subprocess.Popen([CLIENT, "awaits", "60"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                          env=self.with_points(daemon, GANGWAY_DIE_AT=point))
-                code, out, err = finish(victim)
-                if code != 0:
+                end = self.dies_at(daemon, point, "awaits", "60")
+                if end[0] != 0:
                     break
-            self.assertEqual(code, -signal.SIGKILL, (point, out, err))
-            self.assertIsNone(urgent.poll(), point)
-            self.assertIsNone(daemon.process.poll(), point)
-        open(done, "w").close()
-        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
-        _, err, _ = daemon.end()
-        self.assertEqual(err, "")
+            return end
+
+        self.harms_nobody(kill_points.WAITING, dies)
 
 
 class Deaths(FormsTest):
     @unittest.skipUnless(POINTS, "there is no look-alike with points")
     def test_a_client_that_dies_at_any_point_of_an_eviction_harms_nobody(self):
-        daemon = self.begin("--policy", "piv", "--forms", "all", "--drain-limit", "30 ms")
-        done = daemon.folder + "/done"
-        urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
-        self.client(daemon, "urgent")
-        for point in kill_points.EVICTED:
-            victim = subprocess.Popen([CLIENT, "riskiest", "100000"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                      env=self.with_points(daemon, GANGWAY_DIE_AT=point, GANGWAY_LOOPS_ABOVE="0" if point == "last-block" else "1000"))
-            code, out, err = finish(victim)
-            self.assertEqual(code, -signal.SIGKILL, (point, out, err))
-            self.assertIsNone(urgent.poll(), point)
-            self.assertIsNone(daemon.process.poll(), point)
-        open(done, "w").close()
-        self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
-        _, err, _ = daemon.end()
-        self.assertEqual(err, "")
+        self.harms_nobody(kill_points.EVICTED, lambda daemon, point: self.dies_at(
+            daemon, point, "riskiest", "100000", GANGWAY_LOOPS_ABOVE="0" if point == "last-block" else "1000"))
 
     def test_a_client_that_is_killed_while_it_is_evicted(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
