@@ -66,6 +66,7 @@ LiveClient::LiveClient(pid_t process, Descriptor pidfd, std::string name, int be
                  : SharedPage<ClientPage>(SharedPage<ClientPage>::Writer::client)) {
   // A client that returns has answered to another daemon's.
   permit_->epoch.store(static_cast<std::uint32_t>(monotonic_ns() >> 10));
+  new_work();
 }
 
 bool LiveClient::welcome(std::int64_t daemon, bool held) {
@@ -327,7 +328,10 @@ void LiveClient::ask() {
 }
 
 // By the descriptor of the process that connected: its number may be another's by now.
-void LiveClient::kill() { syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0); }
+void LiveClient::kill() {
+  killed_ = true;
+  syscall(SYS_pidfd_send_signal, pidfd_.get(), SIGKILL, nullptr, 0);
+}
 
 bool LiveClient::stopped() {
   std::ifstream stat("/proc/" + std::to_string(process_) + "/stat");
@@ -337,6 +341,15 @@ bool LiveClient::stopped() {
   const std::size_t state = text.rfind(") ");
   return state != std::string::npos && state + 2 < text.size() &&
          (text[state + 2] == 'T' || text[state + 2] == 't');
+}
+
+LiveClient::Work LiveClient::new_work() {
+  const auto since = [](std::uint64_t now, std::uint64_t& before) {
+    const std::uint64_t last = std::exchange(before, std::max(before, now));
+    return before - last;
+  };
+  return {since(jobs_begun(), work_.jobs), since(page_->submissions(), work_.submissions),
+          since(killed_ ? 1 : 0, work_.killed)};
 }
 
 template class SharedPage<PermitPage>;

@@ -106,6 +106,12 @@ class LiveClient : public Port, public KeptClient {
   void ask() override;
   void kill() override;
   bool stopped() override;
+  // Since the last call, or since it came to this daemon: jobs begun, submissions, and whether it was killed.
+  // Whatever its page says, none is taken back.
+  struct Work {
+    std::uint64_t jobs = 0, submissions = 0, killed = 0;
+  };
+  Work new_work();
   // When jobs may begin. release_all(): at any time. hold(): none after those that have begun.
   void release_all() { permit_->releases.kind.store(Releases::own); }
   void hold();
@@ -181,6 +187,8 @@ class LiveClient : public Port, public KeptClient {
   std::uint64_t ticket_ = 0;
   GpuUuid moves_from_ = kNoGpu, moves_to_ = kNoGpu;
   Moved latest_move_;
+  Work work_{};  // reported by new_work()
+  bool killed_ = false;
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
   SharedPage<ClientPage> page_;
 };

@@ -165,6 +165,7 @@ void Daemon::note(std::size_t place, Time now, Step step, ClientId client, std::
   const auto is_meant = [&](const auto& one) {
     return one.second->id == client && (conductors_.size() == 1 || one.second->gpu == place);
   };
+  if (step == Step::returned) ++totals_.returned;
   if (step == Step::killed)
     for (const auto& one : clients_)
       if (is_meant(one))
@@ -391,6 +392,7 @@ void Daemon::gone(int socket) {
   epoll_ctl(events_.get(), EPOLL_CTL_DEL, client->process_descriptor(), nullptr);
   ends_.erase(client->process_descriptor());
   closes(*client);
+  count(*client);
   forget_move(*client);
   windows_.erase(client.get());
   gpus_[client->gpu]->keeper.goes(*client);
@@ -398,6 +400,13 @@ void Daemon::gone(int socket) {
   tell_of_company();
   if (watcher_ != nullptr) watcher_->left(*client);
   report(*client);
+}
+
+void Daemon::count(LiveClient& client) {
+  const LiveClient::Work work = client.new_work();
+  totals_.jobs += work.jobs;
+  totals_.submissions += work.submissions;
+  totals_.killed += work.killed;
 }
 
 void Daemon::tell_of_company() {

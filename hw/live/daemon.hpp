@@ -21,6 +21,7 @@
 #include "hw/live/gpus/gpu_list.hpp"
 #include "hw/live/gpus/placement.hpp"
 #include "hw/live/gpus/use_window.hpp"
+#include "hw/live/status.hpp"
 
 namespace gangway::live {
 
@@ -138,6 +139,7 @@ class Daemon : private MoveJournal {
   std::int32_t highest_priority(uid_t user) const;
   std::string why_not(const Hello& hello, uid_t user) const;  // empty: acceptable
   void tell_status(int socket);
+  std::string status();
   std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);
   void gone(int socket);
@@ -168,6 +170,7 @@ class Daemon : private MoveJournal {
   std::vector<GpuLoad> loads() const;
   std::uint64_t resident_on(std::size_t gpu) const;
   Time look_at_gpus(Time time);  // when to look again
+  void count(LiveClient& client);
   void find_moved();
   void is_now_on(LiveClient& client, std::size_t gpu);
   void tell_of_company();
@@ -213,6 +216,7 @@ class Daemon : private MoveJournal {
   std::map<std::pair<std::size_t, std::uint32_t>, Named> names_;  // by conductor and client, for the log
   std::map<const LiveClient*, UseWindow> windows_;                // on several GPUs
   Time sampled_, considered_;
+  Totals totals_;
   std::optional<Time> helper_lost_;  // the helper ended then, and no other has started yet
   std::optional<Time> helper_tried_;
   std::optional<GpuUuid> only_gpu_;  // looked up when a client returns that was on one of several
@@ -229,7 +233,6 @@ class Daemon : private MoveJournal {
   Duration drain_limit_;
   bool ready_for_forms_ = false;
   std::int64_t origin_ = 0;
-  std::uint64_t clients_so_far_ = 0;
   bool log_is_whole_ = true;
   std::uint64_t unsaid_ = 0;  // lines dropped since the last one written
 };

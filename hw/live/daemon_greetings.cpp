@@ -183,7 +183,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
                          : returns ? introduction_of(hello)
                                    : Introduction{};
   client->introduction.program = number_of(client->name());
-  ++clients_so_far_;
+  ++totals_.clients;
   if (settings_.checkpoints) client->checkpointed_by(*settings_.checkpoints, returns);
   if (no_checkpoints_) client->helper_given_up();
   gpus_[*gpu]->keeper.comes(*client);
@@ -201,23 +201,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
 }
 
 void Daemon::tell_status(int socket) {
-  std::vector<ClientFacts> facts;
-  for (const auto& [fd, client] : clients_) {
-    const bool scheduled = client->id != kUnscheduled;
-    const Gpu& gpu = *gpus_[client->gpu];
-    const auto window = windows_.find(client.get());
-    facts.push_back({client.get(), scheduled,
-                     scheduled ? conductor_of(*client).state(client->id) : Conductor::State{},
-                     gpu.keeper.facts(*client), gpu.facts.number, move_ && move_->client == client.get(),
-                     window != windows_.end() ? std::optional(window->second.demand()) : std::nullopt});
-  }
-  DaemonFacts daemon{policy_name_, now() - Time{}, clients_so_far_, polling_, {},
-                     {},           moves_,         failed_moves_,   {}};
-  if (settings_.checkpoints) daemon.checkpoints = !no_checkpoints_;
-  if (several()) daemon.place = text_of(settings_.place);
-  const std::vector<GpuLoad> all = loads();
-  for (const auto& gpu : gpus_) daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place]});
-  const Descriptor file = status_file(status_text(daemon, facts));
+  const Descriptor file = status_file(status());
   if (!file) return refuse(socket, "there is no memory for it");
   Welcome welcome;
   welcome.version = kVersion;
@@ -225,6 +209,32 @@ void Daemon::tell_status(int socket) {
   const int files[] = {file.get()};
   send_record(socket, &welcome, sizeof welcome, files, 1);
   gone(socket);
+}
+
+std::string Daemon::status() {
+  std::vector<ClientFacts> facts;
+  for (const auto& [fd, client] : clients_) {
+    count(*client);
+    const bool scheduled = client->id != kUnscheduled;
+    const Gpu& gpu = *gpus_[client->gpu];
+    ClientFacts& its = facts.emplace_back(ClientFacts{
+        client.get(), scheduled, scheduled ? conductor_of(*client).state(client->id) : Conductor::State{},
+        gpu.keeper.facts(*client), gpu.facts.number, move_ && move_->client == client.get()});
+    const auto window = windows_.find(client.get());
+    if (window != windows_.end()) its.demand = window->second.demand();
+  }
+  DaemonFacts daemon;
+  daemon.policy = policy_name_;
+  daemon.up = now() - Time{};
+  daemon.totals = totals_;
+  daemon.looks_all_the_time = polling_;
+  daemon.moves = moves_;
+  daemon.failed_moves = failed_moves_;
+  if (settings_.checkpoints) daemon.checkpoints = !no_checkpoints_;
+  if (several()) daemon.place = text_of(settings_.place);
+  const std::vector<GpuLoad> all = loads();
+  for (const auto& gpu : gpus_) daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place]});
+  return status_text(daemon, facts);
 }
 
 // Clients of one name are taken for the same program, whose jobs are alike.

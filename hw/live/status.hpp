@@ -12,10 +12,15 @@
 
 namespace gangway::live {
 
+// Of all clients so far, also those that have gone. They only grow.
+struct Totals {
+  std::uint64_t clients = 0, jobs = 0, submissions = 0, killed = 0;
+  std::uint64_t returned = 0;  // permits, to clients that had not drained within the limit
+};
 struct DaemonFacts {
   std::string policy;
-  Duration up;                // since it began to listen
-  std::uint64_t clients = 0;  // so far
+  Duration up;  // since it began to listen
+  Totals totals = {};
   bool looks_all_the_time = false;
   struct OnGpu {
     const GpuFacts* facts = nullptr;

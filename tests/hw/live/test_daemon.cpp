@@ -5,10 +5,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <vector>
@@ -33,9 +37,10 @@ std::unique_ptr<Policy> policy_named(const std::string& name) {
 
 // A daemon of its own thread.
 struct Listening {
-  explicit Listening(const std::string& policy) {
+  explicit Listening(const std::string& policy, const std::function<void(DaemonSettings&)>& also = {}) {
     settings.socket = folder / "socket";
     settings.out = nullptr;
+    if (also) also(settings);
     daemon = std::make_unique<Daemon>(policy, policy_named(policy), settings);
     thread = std::thread([this] { daemon->run(stop); });
   }
@@ -294,6 +299,50 @@ TEST_CASE("Processes that have a file open are found, with their commands", "[li
   REQUIRE(found.size() == 1);
   CHECK(found[0].process == getpid());
   CHECK(found[0].command.find("gangway_tests") != std::string::npos);
+}
+
+// A client with its page.
+struct Paged {
+  explicit Paged(const std::string& daemon) : fd(connect_to(daemon)) {
+    const Hello hello = hello_of(Kind::client);
+    Welcome welcome;
+    Descriptors files;
+    REQUIRE(send_record(fd.get(), &hello, sizeof hello));
+    REQUIRE(receive_record(fd.get(), &welcome, sizeof welcome, &files, kDescriptors));
+    void* const at = mmap(nullptr, sizeof(ClientPage), PROT_READ | PROT_WRITE, MAP_SHARED, files[1].get(), 0);
+    REQUIRE(at != MAP_FAILED);
+    page = static_cast<ClientPage*>(at);
+  }
+  Descriptor fd;
+  ClientPage* page = nullptr;
+};
+
+TEST_CASE("Totals grow only, and stay when clients have gone", "[live]") {
+  const Listening listening("piv");
+  const auto totals = [&] { return nlohmann::json::parse(ask_for_status(listening.settings.socket)); };
+  {
+    const Paged client(listening.settings.socket);
+    client.page->counted.store(7);
+    client.page->crowd_submissions.store(100);
+    CHECK(totals()["totals"]["jobs"] == 4);
+    client.page->counted.store(1);  // it lies
+    CHECK(totals()["totals"]["jobs"] == 4);
+    client.page->counted.store(9);
+  }
+  nlohmann::json status;
+  for (int wait = 0; wait < 1000 && (status = totals())["clients"].size() != 0; ++wait) usleep(1'000);
+  CHECK(status["totals"]["jobs"] == 5);
+  CHECK(status["totals"]["submissions"] == 100);
+  // What one that returns did under an earlier daemon is none of this one's.
+  const Descriptor page = memory(sizeof(ClientPage), kPageSeals);
+  void* const at = mmap(nullptr, sizeof(ClientPage), PROT_READ | PROT_WRITE, MAP_SHARED, page.get(), 0);
+  REQUIRE(at != MAP_FAILED);
+  static_cast<ClientPage*>(at)->counted.store(2000);
+  Hello hello = hello_of(Kind::client);
+  hello.returns = 1;
+  REQUIRE(answer_to(listening.settings.socket, hello, page));
+  CHECK(totals()["totals"]["jobs"] == 5);
+  CHECK(totals()["clients_so_far"] == 2);
 }
 
 TEST_CASE("Whoever connects and says nothing makes room for others", "[live][threads]") {
