@@ -172,6 +172,7 @@ int serve(const ServeArguments& arguments) {
     throw InputError({"--log", 0}, "log", quote(arguments.log),
                      std::string("a file that can be written: ") + std::strerror(errno));
   settings.log = log.get();
+  settings.measures_use = true;
   const ParameterValues values = values_of(entry, arguments.parameters);
   const std::shared_ptr<Policy> policy = entry.make(values);
   settings.another = [&] { return std::shared_ptr<Policy>(entry.make(values)); };

@@ -71,7 +71,7 @@ void print_table(const Json& status) {
     if (several)
       fmt::print("GPU {}, {}: {} programs, {:.1f} GiB resident, in use {:.0f} % of the time\n",
                  gpu["number"].get<unsigned>(), name_text(gpu["name"]), gpu["programs"].get<std::uint64_t>(),
-                 gib(gpu["resident"]), 100 * gpu["use"].get<double>());
+                 gib(gpu["resident"]), gpu["use"].is_null() ? 0 : 100 * gpu["use"].get<double>());
   print_memory(status);
   if (status["clients"].empty()) return;
   const bool moves = !status["memory"].is_null();

@@ -343,6 +343,18 @@ bool LiveClient::stopped() {
          (text[state + 2] == 'T' || text[state + 2] == 't');
 }
 
+void LiveClient::begin_sample(bool asks) {
+  may_work_ = page_->outstanding() != 0;
+  sampled_ = may_work_ && asks ? monotonic_ns() : 0;
+  if (sampled_ != 0) ask();
+}
+
+std::optional<bool> LiveClient::works() const {
+  if (sampled_ == 0) return may_work_;
+  if (page_->looked.load() < sampled_) return std::nullopt;
+  return page_->works.load() != 0;
+}
+
 LiveClient::Work LiveClient::new_work() {
   const auto since = [](std::uint64_t now, std::uint64_t& before) {
     const std::uint64_t last = std::exchange(before, std::max(before, now));

@@ -106,6 +106,11 @@ class LiveClient : public Port, public KeptClient {
   void ask() override;
   void kill() override;
   bool stopped() override;
+  // For samples of its use of the GPU. begin_sample() asks the client which of its work is over, if some may
+  // be under way; without `asks` that counts as work. works(): whether some was on the GPU when it answered;
+  // none: it has not answered since.
+  void begin_sample(bool asks);
+  std::optional<bool> works() const;
   // Since the last call, or since it came to this daemon: jobs begun, submissions, and whether it was killed.
   // Whatever its page says, none is taken back.
   struct Work {
@@ -187,7 +192,9 @@ class LiveClient : public Port, public KeptClient {
   std::uint64_t ticket_ = 0;
   GpuUuid moves_from_ = kNoGpu, moves_to_ = kNoGpu;
   Moved latest_move_;
-  Work work_{};  // reported by new_work()
+  bool may_work_ = false;     // as of begin_sample()
+  std::int64_t sampled_ = 0;  // it was asked then (CLOCK_MONOTONIC, ns); 0: it was not
+  Work work_{};               // reported by new_work()
   bool killed_ = false;
   SharedPage<PermitPage> permit_{SharedPage<PermitPage>::Writer::daemon};
   SharedPage<ClientPage> page_;

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,9 @@ struct DaemonSettings {
   std::map<uid_t, UserRights> rights = {};
   std::FILE* log = nullptr;  // one line per step (README.md); null: no log
   std::FILE* out = stdout;   // one line per client that leaves; null: none
+  // Whether clients are asked, now and then, which of their work is over: then the status has the use of the
+  // GPU. Experiments do without.
+  bool measures_use = false;
 };
 
 // Takes the lock that a daemon holds while it listens on the socket. RunError if another has it.
@@ -170,6 +174,8 @@ class Daemon : private MoveJournal {
   std::vector<GpuLoad> loads() const;
   std::uint64_t resident_on(std::size_t gpu) const;
   Time look_at_gpus(Time time);  // when to look again
+  Time sample_use(Time time);    // likewise
+  void add_sample(Time time);
   void count(LiveClient& client);
   void find_moved();
   void is_now_on(LiveClient& client, std::size_t gpu);
@@ -214,8 +220,10 @@ class Daemon : private MoveJournal {
     std::size_t gpu = 0;
   };
   std::map<std::pair<std::size_t, std::uint32_t>, Named> names_;  // by conductor and client, for the log
-  std::map<const LiveClient*, UseWindow> windows_;                // on several GPUs
-  Time sampled_, considered_;
+  std::map<const LiveClient*, UseWindow> windows_;                // where use is sampled
+  std::optional<Time> asked_;                                     // clients were, for the sample under way
+  Time sample_due_, considered_;
+  std::minstd_rand moments_;  // of samples
   Totals totals_;
   std::optional<Time> helper_lost_;  // the helper ended then, and no other has started yet
   std::optional<Time> helper_tried_;

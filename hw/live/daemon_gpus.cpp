@@ -13,7 +13,10 @@
 namespace gangway::live {
 namespace {
 
-constexpr Duration kBetweenSamples{20'000'000};
+// Between samples of use: at random, as a program with a period of its own would else be seen in the same
+// place each time.
+constexpr Duration kLeastBetweenSamples{10'000'000}, kFurther{20'000'000};
+constexpr Duration kForAnswers{5'000'000};  // of the clients, to a question about their work
 
 // One object decides for all GPUs where it does in the simulator, and knows that each client is on one. Where
 // memory moves, the policy's timers stand still for a GPU's moves, so each has its own; and slices are
@@ -137,7 +140,7 @@ std::uint64_t Daemon::resident_on(std::size_t gpu) const {
 std::vector<GpuLoad> Daemon::loads() const {
   std::vector<GpuLoad> all;
   for (const auto& gpu : gpus_)
-    all.push_back({resident_on(gpu->place), gpu->facts.memory, gpu->window.use(), 0});
+    all.push_back({resident_on(gpu->place), gpu->facts.memory, gpu->window.use().value_or(0), 0});
   for (const auto& [number, program] : programs_) all[program.gpu].programs += program.clients == 0 ? 1 : 0;
   for (const auto& [fd, client] : clients_) ++all[client->gpu].programs;
   return all;
@@ -168,24 +171,57 @@ void Daemon::is_now_on(LiveClient& client, std::size_t gpu) {
 }
 
 Time Daemon::look_at_gpus(Time time) {
-  if (!several()) return Time::max();
-  if (time - sampled_ >= kBetweenSamples) {
-    sampled_ = time;
-    std::vector<bool> used(gpus_.size());
-    for (auto& [client, window] : windows_) {
-      const ClientPage& page = client->page();
-      const bool at_work = page.outstanding() != 0;
-      window.add(time, (page.job.load() & 1) != 0 || at_work, at_work);
-      used[client->gpu] = used[client->gpu] || at_work;
-    }
-    for (const auto& gpu : gpus_) gpu->window.add(time, used[gpu->place], used[gpu->place]);
-  }
+  if (!several() && !settings_.measures_use) return Time::max();
+  const Time next = sample_use(time);
+  if (!several()) return next;
   find_moved();
   if (move_)
     go_on_moving(time);
   else if (settings_.place == Place::migrate && !helper_lost_ && !no_checkpoints_)
     consider_moves(time);
-  return move_ && !move_->asked ? time : sampled_ + kBetweenSamples;
+  return move_ && !move_->asked ? time : next;
+}
+
+// A page shows only what is known to be over, which can be long ago. So a client that seems to have work is
+// asked, and its answer counts.
+Time Daemon::sample_use(Time time) {
+  if (!asked_) {
+    if (time < sample_due_) return clients_.empty() ? Time::max() : sample_due_;
+    asked_ = time;
+    for (auto& [fd, client] : clients_) client->begin_sample(settings_.measures_use);
+  }
+  const bool answered =
+      std::all_of(clients_.begin(), clients_.end(), [](const auto& one) { return one.second->works(); });
+  if (!answered && time - *asked_ < kForAnswers) return *asked_ + kForAnswers;
+  asked_.reset();
+  add_sample(time);
+  const auto further = static_cast<std::int64_t>(moments_() % static_cast<std::uint64_t>(kFurther.ns));
+  sample_due_ = time + kLeastBetweenSamples + Duration{further};
+  return sample_due_;
+}
+
+// Use: the time with work on the GPU, divided equally among the clients that have some.
+void Daemon::add_sample(Time time) {
+  struct Seen {
+    std::size_t at_work = 0, unknown = 0;
+  };
+  std::vector<Seen> seen(gpus_.size());
+  for (const auto& [client, window] : windows_) {
+    const std::optional<bool> works = client->works();
+    seen[client->gpu].at_work += works.value_or(false) ? 1 : 0;
+    seen[client->gpu].unknown += works ? 0 : 1;
+  }
+  for (auto& [client, window] : windows_) {
+    const std::optional<bool> works = client->works();
+    const bool demand = (client->page().job.load() & 1) != 0 || works.value_or(true);
+    const double share = 1.0 / static_cast<double>(std::max<std::size_t>(1, seen[client->gpu].at_work));
+    window.add(time, demand, works ? std::optional(*works ? share : 0) : std::nullopt);
+  }
+  for (const auto& gpu : gpus_) {
+    const auto [at_work, unknown] = seen[gpu->place];
+    const bool known = at_work != 0 || unknown == 0;
+    gpu->window.add(time, at_work != 0, known ? std::optional(at_work != 0 ? 1.0 : 0.0) : std::nullopt);
+  }
 }
 
 }  // namespace gangway::live

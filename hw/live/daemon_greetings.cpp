@@ -188,7 +188,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   if (no_checkpoints_) client->helper_given_up();
   gpus_[*gpu]->keeper.comes(*client);
   client->kept_by(gpus_[*gpu]->keeper);
-  if (several()) windows_.emplace(client.get(), UseWindow(settings_.moves.window));
+  if (several() || settings_.measures_use) windows_.emplace(client.get(), UseWindow(settings_.moves.window));
   if (watcher_ != nullptr) watcher_->came(*client);
   opens(*client);
   if (started) ++program->second.clients;
@@ -221,19 +221,23 @@ std::string Daemon::status() {
         client.get(), scheduled, scheduled ? conductor_of(*client).state(client->id) : Conductor::State{},
         gpu.keeper.facts(*client), gpu.facts.number, move_ && move_->client == client.get()});
     const auto window = windows_.find(client.get());
-    if (window != windows_.end()) its.demand = window->second.demand();
+    if (window == windows_.end()) continue;
+    its.use = window->second.use();
+    if (several()) its.demand = window->second.demand();
   }
   DaemonFacts daemon;
   daemon.policy = policy_name_;
   daemon.up = now() - Time{};
   daemon.totals = totals_;
   daemon.looks_all_the_time = polling_;
+  daemon.use_window = settings_.moves.window;
   daemon.moves = moves_;
   daemon.failed_moves = failed_moves_;
   if (settings_.checkpoints) daemon.checkpoints = !no_checkpoints_;
   if (several()) daemon.place = text_of(settings_.place);
   const std::vector<GpuLoad> all = loads();
-  for (const auto& gpu : gpus_) daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place]});
+  for (const auto& gpu : gpus_)
+    daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place], gpu->window.use()});
   return status_text(daemon, facts);
 }
 

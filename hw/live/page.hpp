@@ -166,7 +166,11 @@ struct alignas(64) ClientPage {
   // The permit's epoch plus one, once the gate is closed and no work of the client runs: all outstanding work
   // waits behind kernels that have left.
   std::atomic<std::uint64_t> gone;
-  std::atomic<std::uint64_t> asked;            // numbers taken by intercepted submissions
+  std::atomic<std::uint64_t> asked;  // numbers taken by intercepted submissions
+  // When its streams were last asked about for the daemon (CLOCK_MONOTONIC, ns), and whether work was on the
+  // GPU then, which is written first.
+  std::atomic<std::int64_t> looked;
+  std::atomic<std::uint32_t> works;
   alignas(64) std::atomic<std::uint64_t> job;  // the scheduled job; odd: under way
   // Jobs by the user's definition (gate.hpp, JobsAre). Odd: one is under way. Half of it: jobs over.
   std::atomic<std::uint64_t> counted;

@@ -122,10 +122,20 @@ void Registration::help() {
     if (read(own_bell_.get(), &rings, sizeof rings) < 0) continue;
     GANGWAY_POINT("asked");
     // Not for ever: what stands behind a kernel that has left waits for the permit, and the daemon may go.
-    while (!gate_->look() && gate_->closed() && !gate_->gone() && !hung_up()) sleep_for(kBetweenAnswers);
+    while (looks_on()) sleep_for(kBetweenAnswers);
     GANGWAY_POINT("looked");
     ring();
   }
+}
+
+// Whether to ask about the streams again, for a daemon that waits for them. The page says what was found.
+bool Registration::looks_on() {
+  const std::int64_t began = monotonic_ns();
+  const bool idle = gate_->look(), gone = gate_->gone();
+  ClientPage& page = *pages_.client;
+  page.works.store(idle || gone ? 0 : 1);
+  page.looked.store(began);
+  return !idle && gate_->closed() && !gone && !hung_up();
 }
 
 bool Registration::hung_up() const {

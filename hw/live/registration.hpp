@@ -30,6 +30,7 @@ class Registration : public Source {
  private:
   static void* helper(void* self);
   void help();
+  bool looks_on();
   bool hung_up() const;
   Pages alone();
   Pages refused(const char* what, const char* why);

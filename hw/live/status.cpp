@@ -104,6 +104,7 @@ Json json_of(const ClientFacts& facts) {
           {"slo_ns", client.introduction.slo ? Json(client.introduction.slo->ns) : Json()},
           {"gpu", facts.gpu},
           {"demand", facts.demand ? Json(*facts.demand) : Json()},
+          {"use", facts.use ? Json(*facts.use) : Json()},
           {"access", access_of(facts)},
           {"whole_jobs_only", facts.state.whole},
           {"job_under_way", (job & 1) != 0},
@@ -144,6 +145,7 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
               {"submissions", daemon.totals.submissions},
               {"killed", daemon.totals.killed},
               {"permits_returned", daemon.totals.returned}}},
+            {"use_window_ns", daemon.use_window.ns},
             {"place", daemon.place.empty() ? Json() : Json(daemon.place)},
             {"moves", daemon.moves},
             {"failed_moves", daemon.failed_moves},
@@ -157,7 +159,7 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
                             {"name", gpu.facts->name.empty() ? Json() : Json(gpu.facts->name)},
                             {"programs", gpu.load.programs},
                             {"resident", gpu.load.resident},
-                            {"use", daemon.gpus.size() == 1 ? Json() : Json(gpu.load.use)},
+                            {"use", gpu.use ? Json(*gpu.use) : Json()},
                             {"memory", memory_of(*gpu.keeper)}});
   for (const ClientFacts& facts : clients) json["clients"].push_back(json_of(facts));
   // Names are whatever programs are called.

@@ -26,7 +26,9 @@ struct DaemonFacts {
     const GpuFacts* facts = nullptr;
     const Keeper* keeper = nullptr;
     GpuLoad load;
+    std::optional<double> use;  // share of the window, 0 to 1; none: not known
   };
+  Duration use_window = {};
   std::vector<OnGpu> gpus;                    // at least one
   std::string place;                          // of several
   std::uint64_t moves = 0, failed_moves = 0;  // of clients between GPUs, so far
@@ -40,6 +42,9 @@ struct ClientFacts {
   unsigned gpu = 0;    // its number
   bool moves = false;  // it is moving to another one
   std::optional<double> demand = {};
+  // Share of the window in which work of it was on the GPU, divided by the clients with some; none: not
+  // known.
+  std::optional<double> use = {};
 };
 
 // JSON as described in README.md.

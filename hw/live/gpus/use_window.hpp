@@ -1,8 +1,9 @@
-// The share of the latest window in which a client or a GPU was busy. The window slides in tenths.
+// The share of the latest window in which a client or a GPU was busy. The window slides in tenths. Pure.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "models/quantity.hpp"
 
@@ -11,20 +12,22 @@ namespace gangway::live {
 class UseWindow {
  public:
   explicit UseWindow(Duration window) : part_(window.ns / kParts) {}
-  // Adds the time since the last call with this state. The first call begins the window.
-  void add(Time now, bool demand, bool use);
+  // Adds the time since the last call with this state. `use`: the share that was its own, 0 to 1; none: not
+  // known. The first call begins the window.
+  void add(Time now, bool demand, std::optional<double> use);
   void restart() { *this = UseWindow(Duration{part_ * kParts}); }
-  // Shares of the time seen, at most the window's length; 0 if none yet.
-  double demand() const { return share(&Part::demand); }
-  double use() const { return share(&Part::use); }
+  // Shares of the time seen, at most the window's length. Demand is 0 if there is none yet. The use counts in
+  // the time in which it was known; none: there is no such time.
+  double demand() const;
+  std::optional<double> use() const;
   bool full() const;  // at least nine tenths of a window were seen
 
  private:
   static constexpr std::int64_t kParts = 10;
   struct Part {
-    std::int64_t seen = 0, demand = 0, use = 0;  // ns
+    std::int64_t seen = 0, demand = 0, known = 0;  // ns
+    double use = 0;                                // likewise
   };
-  double share(std::int64_t Part::*of) const;
 
   std::int64_t part_;  // ns
   std::array<Part, kParts> parts_{};

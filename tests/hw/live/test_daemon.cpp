@@ -1,5 +1,6 @@
 // The daemon against those who talk to it: garbage, floods, truncated records, files it never asked for.
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -19,6 +20,7 @@
 
 #include "hw/live/daemon.hpp"
 #include "hw/live/device_processes.hpp"
+#include "hw/live/monotonic.hpp"
 #include "hw/live/pause.hpp"
 #include "hw/live/status.hpp"
 #include "models/random.hpp"
@@ -301,7 +303,7 @@ TEST_CASE("Processes that have a file open are found, with their commands", "[li
   CHECK(found[0].command.find("gangway_tests") != std::string::npos);
 }
 
-// A client with its page.
+// A client with its pages and its bell.
 struct Paged {
   explicit Paged(const std::string& daemon) : fd(connect_to(daemon)) {
     const Hello hello = hello_of(Kind::client);
@@ -312,10 +314,62 @@ struct Paged {
     void* const at = mmap(nullptr, sizeof(ClientPage), PROT_READ | PROT_WRITE, MAP_SHARED, files[1].get(), 0);
     REQUIRE(at != MAP_FAILED);
     page = static_cast<ClientPage*>(at);
+    bell = std::move(files[3]);
   }
-  Descriptor fd;
+  void submits() const {
+    page->streams.store(1);
+    page->stream[0].begun.fetch_add(1);
+  }
+  // As its helper thread, once.
+  void answers(bool works) const {
+    std::uint64_t rings = 0;
+    pollfd rung{bell.get(), POLLIN, 0};
+    if (poll(&rung, 1, 1) != 1 || read(bell.get(), &rings, sizeof rings) < 0) return;
+    page->works.store(works ? 1 : 0);
+    page->looked.store(monotonic_ns());
+  }
+  Descriptor fd, bell;
   ClientPage* page = nullptr;
 };
+
+TEST_CASE("Use of the GPU is divided among clients with work on it, as they answer", "[live][threads]") {
+  const Listening listening("passthrough", [](DaemonSettings& settings) {
+    settings.measures_use = true;
+    settings.moves.window = Duration{300'000'000};
+  });
+  const auto seen = [&] { return nlohmann::json::parse(ask_for_status(listening.settings.socket)); };
+  const auto use_of = [&](const nlohmann::json& status, std::size_t client) {
+    const nlohmann::json& use = status["clients"][client]["use"];
+    return use.is_null() ? -1 : use.get<double>();
+  };
+  const Paged first(listening.settings.socket), second(listening.settings.socket),
+      idle(listening.settings.socket);
+  first.submits();
+  second.submits();
+  bool works = true;
+  const auto play = [&](int ms, bool second_answers) {
+    for (const std::int64_t end = monotonic_ns() + ms * 1'000'000LL; monotonic_ns() < end;) {
+      first.answers(works);
+      if (second_answers) second.answers(true);
+    }
+  };
+  play(600, true);
+  nlohmann::json status = seen();
+  CHECK(use_of(status, 0) > 0.35);
+  CHECK(use_of(status, 0) < 0.65);
+  CHECK(use_of(status, 1) > 0.35);
+  CHECK(use_of(status, 2) == 0);
+  CHECK(status["gpus"][0]["use"] > 0.9);
+  CHECK(status["use_window_ns"] == 300'000'000);
+  // What a page says is long over is not at work. Of one that does not answer nothing is known.
+  works = false;
+  play(600, false);
+  status = seen();
+  CHECK(use_of(status, 0) < 0.1);
+  CHECK(use_of(status, 1) == -1);
+  CHECK(use_of(status, 2) == 0);
+  CHECK(status["gpus"][0]["use"].is_null());
+}
 
 TEST_CASE("Totals grow only, and stay when clients have gone", "[live]") {
   const Listening listening("piv");

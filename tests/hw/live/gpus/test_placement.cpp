@@ -107,21 +107,37 @@ TEST_CASE("after a move the same load moves nobody back") {
 
 TEST_CASE("a window forgets what is longer ago than its length") {
   UseWindow window(Duration{1000});
-  window.add({0}, false, false);
+  window.add({0}, false, 0.0);
+  CHECK(!window.use());
   CHECK(window.demand() == 0);
-  window.add({500}, true, false);
+  window.add({500}, true, 0.0);
   CHECK(window.demand() == Approx(1));
-  CHECK(window.use() == 0);
+  CHECK(window.use() == 0.0);
   CHECK(!window.full());
-  window.add({1000}, true, true);  // half of it in use
-  CHECK(window.use() == Approx(0.5));
+  window.add({1000}, true, 1.0);  // half of it in use
+  REQUIRE(window.use());
+  CHECK(*window.use() == Approx(0.5));
   CHECK(window.full());
-  window.add({3000}, false, true);
+  window.add({3000}, false, 1.0);
   CHECK(window.demand() == 0);
-  CHECK(window.use() == Approx(1));
+  CHECK(*window.use() == Approx(1));
   window.restart();
   CHECK(!window.full());
-  CHECK(window.use() == 0);
+  CHECK(!window.use());
+}
+
+TEST_CASE("the use of a window counts in the time in which it was known") {
+  UseWindow window(Duration{1000});
+  window.add({0}, false, 0.0);
+  window.add({100}, true, 0.5);  // two had work: half of the time was its own
+  CHECK(*window.use() == Approx(0.5));
+  window.add({900}, true, std::nullopt);
+  CHECK(*window.use() == Approx(0.5));
+  CHECK(window.demand() == Approx(1));
+  window.add({1000}, true, 1.0);
+  CHECK(*window.use() == Approx(0.75));
+  window.add({5000}, true, std::nullopt);  // what was known is longer ago than the window
+  CHECK(!window.use());
 }
 
 TEST_CASE("a list of GPUs names each once") {
