@@ -257,7 +257,7 @@ void Daemon::turn(Duration most) {
   const Time time = now();
   if (preparation_) preparation_->look(time);
   const Time moves = move_memory();
-  Time next = std::min(moves, look_at_gpus(time));
+  Time next = std::min({moves, look_at_gpus(time), tell_askers()});
   bool alert = false;
   for (const auto& conductor : conductors_) {
     next = std::min(next, conductor->step(time));
@@ -312,8 +312,10 @@ void Daemon::wait(Time time, Time until) {
   for (int round = 0; round < kRounds && count > 0; ++round) {
     count = epoll_pwait2(events_.get(), events, kMostEvents, &limit, nullptr);
     limit = {};
+    if (round == 0) look_ = now();
     serve(events, count);
   }
+  tell_askers();
 }
 
 void Daemon::serve(const epoll_event* events, int count) {
@@ -380,6 +382,7 @@ void Daemon::closes(LiveClient& client) {
 void Daemon::gone(int socket) {
   epoll_ctl(events_.get(), EPOLL_CTL_DEL, socket, nullptr);
   strangers_.erase(socket);
+  askers_.erase(socket);
   if (const auto program = program_of_.find(socket); program != program_of_.end()) {
     programs_.erase(program->second);
     program_of_.erase(program);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -142,7 +143,9 @@ class Daemon : private MoveJournal {
   std::optional<UserRights> rights_of(uid_t user) const;  // none: any
   std::int32_t highest_priority(uid_t user) const;
   std::string why_not(const Hello& hello, uid_t user) const;  // empty: acceptable
-  void tell_status(int socket);
+  void asks_for_status(int socket);
+  Time tell_askers();
+  void tell(int socket);
   std::string status();
   std::uint32_t number_of(const std::string& name);
   void refuse(int socket, const std::string& why);
@@ -225,6 +228,11 @@ class Daemon : private MoveJournal {
   Time sample_due_, considered_;
   std::minstd_rand moments_;  // of samples
   Totals totals_;
+  std::set<int> askers_;      // sockets of those who wait for the next status
+  Descriptor status_;         // the latest, as long as it may be given
+  std::optional<Time> told_;  // when it was made
+  Time look_;                 // when the latest look at the sockets began
+  std::uint64_t statuses_ = 0;
   std::optional<Time> helper_lost_;  // the helper ended then, and no other has started yet
   std::optional<Time> helper_tried_;
   std::optional<GpuUuid> only_gpu_;  // looked up when a client returns that was on one of several

@@ -19,6 +19,8 @@ constexpr std::size_t kMostStrangers = 256;  // connected that have said nothing
 constexpr std::size_t kMostConnected = 1024;  // clients, scheduled or not
 constexpr std::size_t kMostNames = 4096;      // further ones are taken for the first
 constexpr Duration kLongestObjective{100LL * 86'400 * 1'000'000'000};
+constexpr std::size_t kMostAskers = 128;      // who wait for a new status; further ones get the latest
+constexpr Duration kBetweenStatuses{50'000'000};
 
 Introduction introduction_of(const Hello& hello) {
   Introduction introduction;
@@ -59,6 +61,7 @@ void Daemon::drop_oldest_stranger() {
 }
 
 void Daemon::serve_socket(int socket) {
+  if (askers_.count(socket) != 0) return gone(socket);  // it has nothing more to say
   if (strangers_.count(socket) != 0) return greet(socket);
   if (const auto program = program_of_.find(socket); program != program_of_.end()) {
     Question question;
@@ -89,7 +92,7 @@ void Daemon::greet(int socket) {
                   fmt::format("the daemon speaks version {}, this program {}", kVersion, hello.version));
   if (hello.kind == Kind::program) return greet_program(socket, hello, peer.uid);
   if (hello.kind == Kind::client) return greet_client(socket, hello, peer, std::move(received[0]));
-  if (hello.kind == Kind::status) return tell_status(socket);
+  if (hello.kind == Kind::status) return asks_for_status(socket);
   gone(socket);
 }
 
@@ -200,13 +203,33 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   if (!welcomed.welcome(origin_, settings_.held)) gone(socket);
 }
 
-void Daemon::tell_status(int socket) {
-  const Descriptor file = status_file(status());
-  if (!file) return refuse(socket, "there is no memory for it");
+// Making a status holds up all decisions, so there is one at a time, for everybody who has asked meanwhile.
+void Daemon::asks_for_status(int socket) {
+  if (askers_.size() >= kMostAskers) {
+    if (told_ && look_ - *told_ < kBetweenStatuses) return tell(socket);
+    tell_askers();
+  }
+  askers_.insert(socket);
+}
+
+// When to call it again. A look at the sockets makes one status at most.
+Time Daemon::tell_askers() {
+  const bool too_soon = told_ && look_ - *told_ < kBetweenStatuses;
+  if (!too_soon) status_.reset();
+  if (askers_.empty()) return Time::max();
+  if (too_soon) return *told_ + kBetweenStatuses;
+  told_ = look_;
+  status_ = status_file(status());
+  for (const int socket : std::exchange(askers_, {})) tell(socket);
+  return Time::max();
+}
+
+void Daemon::tell(int socket) {
+  if (!status_) return refuse(socket, "there is no memory for it");
   Welcome welcome;
   welcome.version = kVersion;
   welcome.accepted = 1;
-  const int files[] = {file.get()};
+  const int files[] = {status_.get()};
   send_record(socket, &welcome, sizeof welcome, files, 1);
   gone(socket);
 }
@@ -229,6 +252,7 @@ std::string Daemon::status() {
   daemon.policy = policy_name_;
   daemon.up = now() - Time{};
   daemon.totals = totals_;
+  daemon.texts = ++statuses_;
   daemon.looks_all_the_time = polling_;
   daemon.use_window = settings_.moves.window;
   daemon.moves = moves_;

@@ -145,6 +145,7 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
               {"submissions", daemon.totals.submissions},
               {"killed", daemon.totals.killed},
               {"permits_returned", daemon.totals.returned}}},
+            {"status_texts", daemon.texts},
             {"use_window_ns", daemon.use_window.ns},
             {"place", daemon.place.empty() ? Json() : Json(daemon.place)},
             {"moves", daemon.moves},

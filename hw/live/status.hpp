@@ -21,6 +21,7 @@ struct DaemonFacts {
   std::string policy;
   Duration up;  // since it began to listen
   Totals totals = {};
+  std::uint64_t texts = 0;  // made so far, with this one
   bool looks_all_the_time = false;
   struct OnGpu {
     const GpuFacts* facts = nullptr;

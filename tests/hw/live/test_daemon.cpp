@@ -399,6 +399,43 @@ TEST_CASE("Totals grow only, and stay when clients have gone", "[live]") {
   CHECK(totals()["clients_so_far"] == 2);
 }
 
+TEST_CASE("Many who ask for the status share few", "[live][threads]") {
+  const Listening listening("piv");
+  const auto texts = [&] {
+    return nlohmann::json::parse(ask_for_status(listening.settings.socket))["status_texts"].get<int>();
+  };
+  const std::size_t open_before = open_files();
+  const int before = texts();
+  const std::int64_t began = monotonic_ns();
+  std::atomic<int> answered{0};
+  {
+    std::vector<std::jthread> askers;
+    for (int thread = 0; thread < 4; ++thread)
+      askers.emplace_back([&] {
+        for (int round = 0; round < 4; ++round) {
+          std::vector<Descriptor> waiting;
+          for (int n = 0; n < 60; ++n) {
+            waiting.push_back(connect_to(listening.settings.socket));
+            const Hello hello = hello_of(Kind::status);
+            send_record(waiting.back().get(), &hello, sizeof hello);
+          }
+          for (const Descriptor& each : waiting) {
+            Welcome welcome;
+            Descriptors files;
+            if (receive_record(each.get(), &welcome, sizeof welcome, &files, 1) && welcome.accepted == 1)
+              ++answered;
+          }
+        }
+      });
+  }
+  const std::int64_t took = monotonic_ns() - began;
+  CHECK(answered == 4 * 4 * 60);
+  CHECK(texts() - before <= took / 50'000'000 + 2);
+  // The latest is not kept for long.
+  for (int wait = 0; wait < 1000 && open_files() > open_before; ++wait) usleep(10'000);
+  CHECK(open_files() <= open_before);
+}
+
 TEST_CASE("Whoever connects and says nothing makes room for others", "[live][threads]") {
   Listening listening("disengaged-timeslice");
   std::vector<Descriptor> silent;
@@ -432,7 +469,8 @@ TEST_CASE("Who gets the descriptor of one that has just gone is not taken for it
   for (int turn = 0; turn < 3; ++turn) daemon.turn(Duration{0});
   for (const Descriptor* const each : {&first, &second}) {
     REQUIRE(send_record(each->get(), &hello, sizeof hello));
-    daemon.turn(Duration{0});
+    pollfd answer{each->get(), POLLIN, 0};
+    for (int turn = 0; turn < 1000 && poll(&answer, 1, 0) == 0; ++turn) daemon.turn(Duration{1'000'000});
     Welcome welcome;
     Descriptors files;
     REQUIRE(receive_record(each->get(), &welcome, sizeof welcome, &files, 1));
