@@ -19,6 +19,7 @@
 #include "hw/driver_facts.hpp"
 #include "hw/intercept/known_driver.hpp"
 #include "hw/live/daemon.hpp"
+#include "hw/live/device_processes.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "hw/transform/cache/cache_folder.hpp"
@@ -173,6 +174,7 @@ int serve(const ServeArguments& arguments) {
                      std::string("a file that can be written: ") + std::strerror(errno));
   settings.log = log.get();
   settings.measures_use = true;
+  settings.device_file = live::kDeviceFile;
   const ParameterValues values = values_of(entry, arguments.parameters);
   const std::shared_ptr<Policy> policy = entry.make(values);
   settings.another = [&] { return std::shared_ptr<Policy>(entry.make(values)); };

@@ -142,6 +142,8 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   origin_ = now().ns;
   if (!settings_.wanted.empty())
     preparation_.emplace(settings_.wanted, [this](const std::string& line) { say(line); });
+  if (!settings_.device_file.empty())
+    device_watch_.emplace(settings_.device_file, settings_.device_look_every);
 }
 
 // A client whose state is not all on the device stays closed, and sees to it when this daemon is gone.
@@ -256,6 +258,7 @@ void Daemon::dismiss(LiveClient& client) {
 void Daemon::turn(Duration most) {
   const Time time = now();
   if (preparation_) preparation_->look(time);
+  if (device_watch_) hear_of_processes();
   const Time moves = move_memory();
   Time next = std::min({moves, look_at_gpus(time), tell_askers()});
   bool alert = false;

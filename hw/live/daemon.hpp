@@ -20,6 +20,7 @@
 #include "hw/live/client.hpp"
 #include "hw/live/client_group.hpp"
 #include "hw/live/conductor.hpp"
+#include "hw/live/device_processes.hpp"
 #include "hw/live/gpus/gpu_list.hpp"
 #include "hw/live/gpus/placement.hpp"
 #include "hw/live/gpus/use_window.hpp"
@@ -55,6 +56,8 @@ struct DaemonSettings {
   // Whether clients are asked, now and then, which of their work is over: then the status has the use of the
   // GPU. Experiments do without.
   bool measures_use = false;
+  std::string device_file = {};  // who has it open is on a GPU; empty: nobody looks for them
+  Duration device_look_every{5'000'000'000};
 };
 
 // Takes the lock that a daemon holds while it listens on the socket. RunError if another has it.
@@ -179,6 +182,8 @@ class Daemon : private MoveJournal {
   Time look_at_gpus(Time time);  // when to look again
   Time sample_use(Time time);    // likewise
   void add_sample(Time time);
+  void hear_of_processes();
+  std::vector<DeviceProcess> others() const;
   void count(LiveClient& client);
   void find_moved();
   void is_now_on(LiveClient& client, std::size_t gpu);
@@ -227,6 +232,9 @@ class Daemon : private MoveJournal {
   std::optional<Time> asked_;                                     // clients were, for the sample under way
   Time sample_due_, considered_;
   std::minstd_rand moments_;  // of samples
+  std::optional<DeviceWatch> device_watch_;
+  std::optional<DeviceProcesses> on_devices_;  // as of its latest look
+  std::set<pid_t> said_;                       // those of them that lines were printed about
   Totals totals_;
   std::set<int> askers_;      // sockets of those who wait for the next status
   Descriptor status_;         // the latest, as long as it may be given

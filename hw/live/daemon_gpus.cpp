@@ -224,4 +224,32 @@ void Daemon::add_sample(Time time) {
   }
 }
 
+// As of the latest look, those that are no clients.
+std::vector<DeviceProcess> Daemon::others() const {
+  std::vector<DeviceProcess> all;
+  for (const DeviceProcess& one : on_devices_->found)
+    if (std::none_of(clients_.begin(), clients_.end(),
+                     [&](const auto& client) { return client.second->process() == one.process; }))
+      all.push_back(one);
+  return all;
+}
+
+// A program has a context before it submits anything, and so becomes a client. A line is printed about who
+// was no client in two looks.
+void Daemon::hear_of_processes() {
+  std::optional<DeviceProcesses> news = device_watch_->news();
+  if (!news) return;
+  const std::optional<DeviceProcesses> before = std::exchange(on_devices_, std::move(news));
+  std::set<pid_t> there;
+  for (const DeviceProcess& other : others()) {
+    there.insert(other.process);
+    const auto is_it = [&](const DeviceProcess& one) { return one.process == other.process; };
+    if (!before || std::none_of(before->found.begin(), before->found.end(), is_it)) continue;
+    if (said_.insert(other.process).second)
+      say(fmt::format("process {} uses a GPU but is not a client of this daemon: {}", other.process,
+                      other.command));
+  }
+  std::erase_if(said_, [&](pid_t process) { return there.count(process) == 0; });
+}
+
 }  // namespace gangway::live

@@ -259,6 +259,7 @@ std::string Daemon::status() {
   daemon.failed_moves = failed_moves_;
   if (settings_.checkpoints) daemon.checkpoints = !no_checkpoints_;
   if (several()) daemon.place = text_of(settings_.place);
+  if (on_devices_) daemon.others = DeviceProcesses{others(), on_devices_->not_looked_at};
   const std::vector<GpuLoad> all = loads();
   for (const auto& gpu : gpus_)
     daemon.gpus.push_back({&gpu->facts, &gpu->keeper, all[gpu->place], gpu->window.use()});

@@ -19,6 +19,7 @@ using Json = nlohmann::ordered_json;
 // Bytes of a status. An entry of a client has about 1,200, and at most 1,024 clients are connected; escapes
 // can make their names six times as long.
 constexpr std::size_t kLongestStatus = 8 << 20;
+constexpr std::size_t kMostOthers = 256;  // processes that are no clients, in a status
 
 // Upper bounds of the buckets in which the share of all decisions lies; null where there was none.
 Json within(const ClientPage& page, double share) {
@@ -130,6 +131,15 @@ Json json_of(const ClientFacts& facts) {
           {"decision_to_submission_ns", {{"p50", within(page, 0.5)}, {"p99", within(page, 0.99)}}}};
 }
 
+Json json_of(const std::vector<DeviceProcess>& others) {
+  Json all = Json::array();
+  for (const DeviceProcess& other : others) {
+    if (all.size() == kMostOthers) break;
+    all.push_back({{"process", other.process}, {"command", other.command}});
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts>& clients) {
@@ -152,6 +162,8 @@ std::string status_text(const DaemonFacts& daemon, const std::vector<ClientFacts
             {"failed_moves", daemon.failed_moves},
             {"checkpoints", daemon.checkpoints ? Json(*daemon.checkpoints) : Json()},
             {"memory", daemon.gpus.size() == 1 ? memory_of(*daemon.gpus[0].keeper) : Json()},
+            {"others", daemon.others ? json_of(daemon.others->found) : Json()},
+            {"processes_not_looked_at", daemon.others ? Json(daemon.others->not_looked_at) : Json()},
             {"gpus", Json::array()},
             {"clients", Json::array()}};
   for (const DaemonFacts::OnGpu& gpu : daemon.gpus)

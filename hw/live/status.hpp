@@ -7,6 +7,7 @@
 
 #include "hw/live/client.hpp"
 #include "hw/live/conductor.hpp"
+#include "hw/live/device_processes.hpp"
 #include "hw/live/gpus/gpu_list.hpp"
 #include "hw/live/gpus/placement.hpp"
 
@@ -34,6 +35,8 @@ struct DaemonFacts {
   std::string place;                          // of several
   std::uint64_t moves = 0, failed_moves = 0;  // of clients between GPUs, so far
   std::optional<bool> checkpoints = {};       // whether they are possible; none: nobody asked for them
+  // On a GPU and no clients, as of its latest look; none: it has not looked.
+  std::optional<DeviceProcesses> others = {};
 };
 struct ClientFacts {
   const LiveClient* client = nullptr;

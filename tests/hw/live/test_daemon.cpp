@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -301,6 +302,66 @@ TEST_CASE("Processes that have a file open are found, with their commands", "[li
   REQUIRE(found.size() == 1);
   CHECK(found[0].process == getpid());
   CHECK(found[0].command.find("gangway_tests") != std::string::npos);
+}
+
+TEST_CASE("Where there is no GPU, nobody can be on one, whoever may look where", "[live]") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (geteuid() == 0 && setresuid(kNobody, kNobody, kNobody) != 0) _exit(2);
+    const DeviceProcesses none = processes_with("/dev/gangway-none");
+    _exit(none.found.empty() && none.not_looked_at == 0 ? 0 : 1);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+}
+
+TEST_CASE("Who may not look everywhere is told what somebody else has seen", "[live]") {
+  const DeviceProcess here{getpid(), "here"}, ended{999'999'999, "ended"};
+  const DeviceProcesses earlier{{here, ended}, 0};
+  const DeviceProcesses some = completed({{}, 3}, earlier);
+  REQUIRE(some.found.size() == 1);
+  CHECK(some.found[0].command == "here");
+  CHECK(some.not_looked_at == 0);
+  CHECK(completed({{}, 3}, {{}, 2}).not_looked_at == 2);
+  CHECK(completed({{here}, 3}, earlier).found.size() == 1);
+  CHECK(completed({}, earlier).found.empty());  // it has looked everywhere, and later
+}
+
+TEST_CASE("The daemon looks for processes on a GPU that are no clients", "[live]") {
+  const gangway::testing::ScratchFolder folder;
+  const std::string file = std::filesystem::canonical(folder.path()) / "device";
+  const Descriptor device(open(file.c_str(), O_RDWR | O_CREAT, 0600));
+  REQUIRE(device);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> lines(std::tmpfile(), std::fclose);
+  const auto said = [&] {
+    std::string text(4096, '\0');
+    text.resize(static_cast<std::size_t>(
+        std::max<ssize_t>(0, pread(fileno(lines.get()), text.data(), text.size(), 0))));
+    return text;
+  };
+  const Listening listening("piv", [&](DaemonSettings& settings) {
+    settings.device_file = file;
+    settings.device_look_every = Duration{10'000'000};
+    settings.out = lines.get();
+  });
+  const std::string line = "process " + std::to_string(getpid()) + " uses a GPU but is not a client";
+  for (int wait = 0; wait < 1000 && said().empty(); ++wait) usleep(10'000);
+  usleep(1'000'000);  // many looks
+  CHECK(said().find(line) == 0);
+  CHECK(said().find(line, 1) == std::string::npos);  // once
+  const auto others = [&] {
+    return nlohmann::json::parse(ask_for_status(listening.settings.socket))["others"];
+  };
+  REQUIRE(others().size() == 1);
+  CHECK(others()[0]["process"] == getpid());
+  const Descriptor client = connect_to(listening.settings.socket);
+  const Hello hello = hello_of(Kind::client);
+  REQUIRE(send_record(client.get(), &hello, sizeof hello));
+  for (int wait = 0; wait < 1000 && !others().empty(); ++wait) usleep(10'000);
+  CHECK(others().empty());
 }
 
 // A client with its pages and its bell.
