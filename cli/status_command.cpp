@@ -2,10 +2,14 @@
 #include <time.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 #include <utility>
+#include <vector>
 
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
@@ -28,11 +32,25 @@ struct StatusArguments {
   bool json = false, prometheus = false;
 };
 
+// Rounded to three digits.
 std::string time_text(const Json& ns) {
-  return ns.is_null() ? "-" : to_text(Duration{ns.get<std::int64_t>()});
+  if (ns.is_null()) return "-";
+  double time = ns.get<double>();
+  const char* unit = "ns";
+  for (const auto& [larger, times] :
+       {std::pair("us", 1e3), std::pair("ms", 1e3), std::pair("s", 1e3), std::pair("min", 60.0)}) {
+    if (time < 0.9995 * times) break;
+    time /= times;
+    unit = larger;
+  }
+  return time >= 99.95 ? fmt::format("{:.0f} {}", time, unit) : fmt::format("{:.3g} {}", time, unit);
 }
 
 std::string name_text(const Json& name) { return in_one_line(name.get<std::string>()); }
+
+std::string share_text(const Json& share) {
+  return share.is_null() ? "-" : fmt::format("{:.0f} %", 100 * share.get<double>());
+}
 
 double gib(const Json& bytes) { return static_cast<double>(bytes.get<std::uint64_t>()) / (1 << 30); }
 
@@ -50,60 +68,132 @@ void print_memory(const Json& status) {
              status["checkpoints"] == false ? "; processes cannot be checkpointed any more" : "");
 }
 
-void print_memory_of(const Json& memory) {
-  fmt::print(" {:>8} {:>5.1f} {:>5}", memory["state"].get<std::string>(),
-             gib(memory["resident"]) + gib(memory["away"]),
-             memory["saves"].get<std::uint64_t>() + memory["restores"].get<std::uint64_t>());
-}
-
-void print_table(const Json& status) {
-  fmt::print("{}, process {}, up {:.0f} s, {} clients so far\n", status["policy"].get<std::string>(),
-             status["process"].get<std::int64_t>(),
+void print_daemon(const Json& status) {
+  const Json &totals = status["totals"], &gpus = status["gpus"];
+  const auto number = [&](const char* key) { return totals[key].get<std::uint64_t>(); };
+  const bool several = gpus.size() > 1;
+  const std::string window = time_text(status["use_window_ns"]);
+  fmt::print("{}, process {}, up {:.0f} s{}; so far {} clients, {} jobs, {} submissions\n",
+             status["policy"].get<std::string>(), status["process"].get<std::int64_t>(),
              static_cast<double>(status["up_ns"].get<std::int64_t>()) / 1e9,
-             status["clients_so_far"].get<std::uint64_t>());
+             several || gpus[0]["use"].is_null()
+                 ? ""
+                 : fmt::format(", GPU in use {} of the latest {}", share_text(gpus[0]["use"]), window),
+             status["clients_so_far"].get<std::uint64_t>(), number("jobs"), number("submissions"));
+  if (number("killed") + number("permits_returned") > 0)
+    fmt::print("{} clients killed; {} permits returned, because work had not ended within the limit\n",
+               number("killed"), number("permits_returned"));
   for (const Json& other : status["others"])
     fmt::print("process {} uses a GPU but is not a client of this daemon: {}\n",
                other["process"].get<std::int64_t>(), name_text(other["command"]).substr(0, 100));
   if (const auto unseen = status["processes_not_looked_at"].get<std::uint64_t>(); unseen > 0)
     fmt::print("{} processes of others may use a GPU: this user cannot look at them\n", unseen);
-  const bool several = status["gpus"].size() > 1;
-  for (const Json& gpu : status["gpus"])
+  for (const Json& gpu : gpus)
     if (several)
-      fmt::print("GPU {}, {}: {} programs, {:.1f} GiB resident, in use {:.0f} % of the time\n",
+      fmt::print("GPU {}, {}: {} programs, {:.1f} GiB resident, in use {} of the latest {}\n",
                  gpu["number"].get<unsigned>(), name_text(gpu["name"]), gpu["programs"].get<std::uint64_t>(),
-                 gib(gpu["resident"]), gpu["use"].is_null() ? 0 : 100 * gpu["use"].get<double>());
+                 gib(gpu["resident"]), share_text(gpu["use"]), window);
   print_memory(status);
-  if (status["clients"].empty()) return;
-  const bool moves = !status["memory"].is_null();
-  if (several) fmt::print("{:>3} ", "GPU");
-  fmt::print("{:<20} {:>8} {:>8} {:>7} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12} {:>10} {:>10}{}\n",
-             "name", "process", "priority", "weight", "slo", "access", "jobs", "submissions", "outstanding",
-             "held", "held/ms", "p50", "p99",  // of jobs
-             moves ? "   memory   GiB moves" : "");
-  for (const Json& c : status["clients"]) {
-    const Json& access = c["access"];
-    const Json& latency = c["latency_ns"];
-    if (several) fmt::print("{:>3} ", c["gpu"].get<unsigned>());
-    fmt::print(
-        "{:<20} {:>8} {:>8} {:>7.4g} {:>9} {:>8} {:>8} {:>12} {:>11} {:>8} {:>12.3f} {:>10} {:>10}",
-        name_text(c["name"]), c["process"].get<std::int64_t>(), c["priority"].get<std::int64_t>(),
-        c["weight"].get<double>(), time_text(c["slo_ns"]),
-        access.is_string() ? access.get<std::string>() : fmt::format("{}", access.get<std::uint64_t>()),
-        c["jobs"].get<std::uint64_t>(), c["submissions"].get<std::uint64_t>(),
-        c["outstanding"].get<std::uint64_t>(), c["held"].get<std::uint64_t>(),
-        static_cast<double>(c["held_ns"].get<std::uint64_t>()) / 1e6, time_text(latency["p50"]),
-        time_text(latency["p99"]));
-    if (moves) print_memory_of(c["memory"]);
-    fmt::print("\n");
+}
+
+struct Column {
+  std::string head;
+  std::size_t least = 0;                            // characters: those of the head at least
+  std::function<std::string(const Json&)> value{};  // of a client
+  std::string usual{};                              // if all have it, there is no such column
+};
+
+std::vector<Column> columns(const Json& status) {
+  const auto count = [](const char* key) {
+    return [key](const Json& c) { return fmt::format("{}", c[key].get<std::uint64_t>()); };
+  };
+  const auto quantile = [](const char* of, const char* key) {
+    return [of, key](const Json& c) { return time_text(c[of][key]); };
+  };
+  std::vector<Column> all;
+  if (status["gpus"].size() > 1)
+    all.push_back({"GPU", 3, [](const Json& c) { return fmt::format("{}", c["gpu"].get<unsigned>()); }});
+  all.push_back({"process", 7, [](const Json& c) { return c["process"].dump(); }});
+  all.push_back({"prio", 4, [](const Json& c) { return c["priority"].dump(); }, "0"});
+  all.push_back(
+      {"weight", 6, [](const Json& c) { return fmt::format("{:.4g}", c["weight"].get<double>()); }, "1"});
+  all.push_back({"slo", 6, [](const Json& c) { return time_text(c["slo_ns"]); }, "-"});
+  all.push_back({"access", 6, [](const Json& c) {
+                   return c["access"].is_string() ? c["access"].get<std::string>() : c["access"].dump();
+                 }});
+  all.push_back({"use", 5, [](const Json& c) { return share_text(c["use"]); }});
+  all.push_back({"jobs", 6, count("jobs")});
+  all.push_back({"p50", 7, quantile("latency_ns", "p50")});  // of jobs
+  all.push_back({"p99", 7, quantile("latency_ns", "p99")});
+  all.push_back({"submitted", 9, count("submissions")});
+  all.push_back({"under way", 9, count("outstanding")});
+  all.push_back({"held", 7, [](const Json& c) { return time_text(c["held_ns"]); }});
+  all.push_back({"decided", 7, quantile("decision_to_submission_ns", "p99")});
+  if (!status["memory"].is_null()) {
+    all.push_back({"memory", 8, [](const Json& c) { return c["memory"]["state"].get<std::string>(); }});
+    all.push_back({"GiB", 5, [](const Json& c) {
+                     return fmt::format("{:.1f}", gib(c["memory"]["resident"]) + gib(c["memory"]["away"]));
+                   }});
+    all.push_back({"moves", 5, [](const Json& c) {
+                     return fmt::format("{}", c["memory"]["saves"].get<std::uint64_t>() +
+                                                  c["memory"]["restores"].get<std::uint64_t>());
+                   }});
+  }
+  return all;
+}
+
+// What needs somebody's attention.
+void print_notes(const Json& clients) {
+  for (const Json& c : clients) {
+    const std::string who = fmt::format("{} ({})", name_text(c["name"]), c["process"].get<std::int64_t>());
+    if (const auto unknown = c["functions_not_known"].get<std::uint64_t>(); unknown > 0)
+      fmt::print("{}: requested {} functions of the driver that bypass the gate\n", who, unknown);
+    if (const Json& without = c["without_daemon"]; without["times"].get<std::uint64_t>() > 0)
+      fmt::print("{}: was without a daemon {} times, for {} in all\n", who,
+                 without["times"].get<std::uint64_t>(), time_text(without["ns"]));
+    if (c["whole_jobs_only"].get<bool>())
+      fmt::print("{}: twice its work did not end in time, so it loses its permit between jobs only\n", who);
   }
 }
 
-// Processes with a context on some GPU that are no clients of this daemon.
+void print_table(const Json& status) {
+  print_daemon(status);
+  const Json& clients = status["clients"];
+  if (clients.empty()) return;
+  std::vector<std::string> lines{"name"};
+  for (const Json& c : clients) lines.push_back(name_text(c["name"]));
+  constexpr std::size_t kLeastName = 12;
+  std::size_t longest = kLeastName;
+  for (const std::string& line : lines) longest = std::max(longest, line.size());
+  for (std::string& line : lines) line = fmt::format("{:<{}}", line, longest);
+  for (const Column& column : columns(status)) {
+    std::vector<std::string> values{column.head};
+    for (const Json& c : clients) values.push_back(column.value(c));
+    if (!column.usual.empty() && std::all_of(values.begin() + 1, values.end(),
+                                             [&](const std::string& value) { return value == column.usual; }))
+      continue;
+    std::size_t width = column.least;
+    for (const std::string& value : values) width = std::max(width, value.size());
+    for (std::size_t n = 0; n < lines.size(); ++n) lines[n] += fmt::format(" {:>{}}", values[n], width);
+  }
+  for (const std::string& line : lines) fmt::print("{}\n", line);
+  print_notes(clients);
+}
+
+// Processes with a context on some GPU that are no clients of this daemon. The daemon may look where this
+// user may not.
 void add_others(Json& status) {
+  live::DeviceProcesses seen = live::processes_with(live::kDeviceFile);
+  if (status["others"].is_array()) {
+    live::DeviceProcesses earlier;
+    for (const Json& other : status["others"])
+      earlier.found.push_back({other["process"].get<pid_t>(), other["command"].get<std::string>()});
+    earlier.not_looked_at = status["processes_not_looked_at"].get<std::size_t>();
+    seen = live::completed(std::move(seen), earlier);
+  }
   std::set<std::int64_t> clients;
   for (const Json& client : status["clients"]) clients.insert(client["process"].get<std::int64_t>());
   status["others"] = Json::array();
-  const live::DeviceProcesses seen = live::processes_with(live::kDeviceFile);
   status["processes_not_looked_at"] = seen.not_looked_at;
   for (const live::DeviceProcess& other : seen.found)
     if (clients.count(other.process) == 0)
@@ -124,6 +214,11 @@ std::string label(const Json& text) {
   return out;
 }
 
+void print_total(const char* name, const char* help, const Json& value) {
+  fmt::print("# HELP gangway_{0}_total {1}\n# TYPE gangway_{0}_total counter\ngangway_{0}_total {2}\n", name,
+             help, value.get<std::uint64_t>());
+}
+
 void print_gpus(const Json& status) {
   const auto each = [&](const char* name, const char* help, const auto& value) {
     fmt::print("# HELP gangway_gpu_{0} {1}\n# TYPE gangway_gpu_{0} gauge\n", name, help);
@@ -134,14 +229,13 @@ void print_gpus(const Json& status) {
   each("programs", "Clients on the GPU, and programs placed there that are not clients yet.",
        [](const Json& g) { return g["programs"]; });
   each("resident_bytes", "Memory that clients hold on the GPU.", [](const Json& g) { return g["resident"]; });
-  each("use", "Share of the window in which clients' work was on the GPU.",
+  each("use", "Share of the latest 10 s (--move-window) in which clients' work was on the GPU.",
        [](const Json& g) { return g["use"]; });
   each("capacity_bytes", "GPU memory that clients may use.",
        [](const Json& g) { return g["memory"].is_null() ? Json() : g["memory"]["capacity"]; });
   for (const auto& [name, help] : {std::pair("moves", "Moves of clients between GPUs."),
                                    std::pair("failed_moves", "Moves between GPUs that failed.")})
-    fmt::print("# HELP gangway_{0}_total {1}\n# TYPE gangway_{0}_total counter\ngangway_{0}_total {2}\n",
-               name, help, status[name].get<std::uint64_t>());
+    print_total(name, help, status[name]);
 }
 
 void print_prometheus(const Json& status) {
@@ -173,8 +267,14 @@ void print_prometheus(const Json& status) {
   fmt::print("# HELP gangway_up_seconds Since the daemon listens.\n# TYPE gangway_up_seconds gauge\n");
   fmt::print("gangway_up_seconds{{policy=\"{}\"}} {}\n", label(status["policy"]),
              static_cast<double>(status["up_ns"].get<std::int64_t>()) * 1e-9);
-  fmt::print("# HELP gangway_clients_total Clients so far.\n# TYPE gangway_clients_total counter\n");
-  fmt::print("gangway_clients_total {}\n", status["clients_so_far"].get<std::uint64_t>());
+  // Also of clients that came and went between two scrapes.
+  const Json& totals = status["totals"];
+  print_total("clients", "Clients so far.", status["clients_so_far"]);
+  print_total("jobs", "Jobs that have begun, of all clients so far.", totals["jobs"]);
+  print_total("submissions", "Calls that put work on the GPU, of all clients so far.", totals["submissions"]);
+  print_total("killed", "Clients that the daemon has killed.", totals["killed"]);
+  print_total("permits_returned", "Permits returned because work had not ended within the limit.",
+              totals["permits_returned"]);
   fmt::print(
       "# HELP gangway_other_processes Processes on a GPU that are no clients of this daemon.\n# TYPE "
       "gangway_other_processes gauge\ngangway_other_processes {}\n",
@@ -195,14 +295,42 @@ void print_prometheus(const Json& status) {
       fmt::print("gangway_client_{}{{{}}} {}\n", metric.name, labels(client),
                  static_cast<double>(client[metric.key].get<std::uint64_t>()) * metric.scale);
   }
-  fmt::print(
-      "# HELP gangway_client_latency_seconds Of the latest thousand jobs.\n# TYPE "
-      "gangway_client_latency_seconds gauge\n");
+  const auto begin = [](const char* name, const char* kind, const char* help) {
+    fmt::print("# HELP gangway_client_{0} {1}\n# TYPE gangway_client_{0} {2}\n", name, help, kind);
+  };
+  begin("use", "gauge", "Share of the latest 10 s (--move-window) in which it had the GPU.");
   for (const Json& client : status["clients"])
-    for (const auto& [quantile, key] : {std::pair("0.5", "p50"), std::pair("0.99", "p99")})
-      if (const Json& time = client["latency_ns"][key]; !time.is_null())
-        fmt::print("gangway_client_latency_seconds{{{},quantile=\"{}\"}} {}\n", labels(client), quantile,
-                   static_cast<double>(time.get<std::int64_t>()) * 1e-9);
+    if (!client["use"].is_null())
+      fmt::print("gangway_client_use{{{}}} {}\n", labels(client), client["use"].dump());
+  begin("access", "gauge", "1 for what it may do now: as in the table, or how many submissions in flight.");
+  for (const Json& client : status["clients"]) {
+    const Json& access = client["access"];
+    fmt::print("gangway_client_access{{{},access=\"{}\"}} 1\n", labels(client),
+               access.is_string() ? access.get<std::string>() : access.dump());
+  }
+  begin("whole_jobs_only", "gauge", "1 if it twice failed to drain in time.");
+  for (const Json& client : status["clients"])
+    fmt::print("gangway_client_whole_jobs_only{{{}}} {}\n", labels(client),
+               client["whole_jobs_only"].get<bool>() ? 1 : 0);
+  begin("without_daemon_total", "counter", "How often it was without a daemon.");
+  for (const Json& client : status["clients"])
+    fmt::print("gangway_client_without_daemon_total{{{}}} {}\n", labels(client),
+               client["without_daemon"]["times"].get<std::uint64_t>());
+  begin("without_daemon_seconds_total", "counter", "For how long.");
+  for (const Json& client : status["clients"])
+    fmt::print("gangway_client_without_daemon_seconds_total{{{}}} {}\n", labels(client),
+               client["without_daemon"]["ns"].get<double>() * 1e-9);
+  for (const auto& [name, key, help] :
+       {std::tuple("latency_seconds", "latency_ns", "Of the latest thousand jobs."),
+        std::tuple("decision_seconds", "decision_to_submission_ns",
+                   "From a decision until a held submission continued, at most.")}) {
+    begin(name, "gauge", help);
+    for (const Json& client : status["clients"])
+      for (const auto& [quantile, percent] : {std::pair("0.5", "p50"), std::pair("0.99", "p99")})
+        if (const Json& time = client[key][percent]; !time.is_null())
+          fmt::print("gangway_client_{}{{{},quantile=\"{}\"}} {}\n", name, labels(client), quantile,
+                     static_cast<double>(time.get<std::int64_t>()) * 1e-9);
+  }
 }
 
 void show(const StatusArguments& arguments) {

@@ -140,9 +140,12 @@ class Together(unittest.TestCase):
                     code, _, err = finish(endless)
                     why = "because its work on the GPU exceeded the policy's limit while others waited\n"
                     self.assertEqual((code, err), (-signal.SIGKILL, f"gangway: the daemon killed {CLIENT}, {why}"))
+                    totals = daemon.status()["totals"]
                     out, _, steps = daemon.end()
                     self.assertIn("): killed, " + why, out)
                     self.assertEqual([step[1] for step in steps].count("killed"), 1)
+                    self.assertEqual((totals["killed"], totals["permits_returned"]), (1, [step[1] for step in steps].count("returned")))
+                    self.assertGreater(totals["permits_returned"], 0)
 
     def test_the_daemons_death_leaves_programs_running(self):
         daemon = Daemon("--policy", "disengaged-timeslice", "--param", "slice=3 ms")
