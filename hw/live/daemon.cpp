@@ -199,6 +199,12 @@ void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value)
   log(now(), step, fmt::format("{},{}", std::uint32_t{client.id.index}, client.name()), value, client.gpu);
 }
 
+void Daemon::cannot_leave(const KeptClient& kept) {
+  const auto& client = static_cast<const LiveClient&>(kept);
+  say(fmt::format("{} ({}): its memory stays on the GPU: there is no host memory for it", client.name(),
+                  client.process()));
+}
+
 // `client`: its number and name, which may hold anything. On several GPUs a line ends with the GPU's number.
 void Daemon::log(Time time, const std::string& step, const std::string& client, std::int64_t value,
                  std::size_t gpu) {

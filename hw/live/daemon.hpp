@@ -134,6 +134,7 @@ class Daemon : private MoveJournal {
 
   void note(std::size_t place, Time now, Step step, ClientId client, std::int64_t value);
   void moved(const KeptClient& client, const char* step, std::int64_t value) override;
+  void cannot_leave(const KeptClient& client) override;
   void wait(Time now, Time until);
   void serve_socket(int socket);
   void serve(const epoll_event* events, int count);

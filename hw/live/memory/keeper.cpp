@@ -11,12 +11,10 @@ constexpr Duration kPinning{2'000'000};          // between looks while only pin
 constexpr Duration kAfterFailure{500'000'000};   // before a client's state is moved again
 constexpr Duration kBeforeNo{150'000'000};       // the client looks at the device meanwhile
 constexpr Duration kBetweenStops{100'000'000};   // looks whether a process is stopped
-constexpr unsigned kHopeless = 3;                // failures: nobody counts on its next move
 constexpr Duration kForgiven{10'000'000'000};    // without a failure
 constexpr Duration kLongestAway{1'000'000'000};  // of a process that may wait in the driver, unseen
 constexpr Duration kTaking{10'000'000};          // from a grant to the claim, on a busy machine
-constexpr std::uint64_t kHostStep = std::uint64_t{512} << 20;
-constexpr std::uint32_t kNoMemory = 2;  // of the driver
+constexpr std::uint32_t kNoMemory = 2;           // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
 
 }  // namespace
@@ -212,31 +210,10 @@ bool Keeper::can_leave(Kept& kept, Time now) {
   return kept.client->look().drained() && !stopped(kept, now);
 }
 
-// Whether there is no pinned memory for its state, and none to come.
-bool Keeper::never_leaves(const Kept& kept) const {
-  if (settings_.whole) return away_in_all() + kept.on_device() > settings_.host;
-  return kept.seen.host < kept.seen.movable &&
-         (kept.seen.no_host || (capacity() && kept.host < kept.seen.movable));
-}
-
 // As if it had left and come back: the policy waits for the end of what it ordered.
 void Keeper::stays(Kept& kept) {
   kept.wished_away = false;
   if (kept.named) done_.push_back({kept.id, MemoryMove::save});
-}
-
-// What of it will not leave.
-std::uint64_t Keeper::stuck(const Kept& kept) const {
-  return kept.seen.fixed + (kept.seen.no_host || kept.failures >= kHopeless ? kept.on_device() : 0);
-}
-
-// The largest budget that the client could ever get.
-std::uint64_t Keeper::possible(const Kept& kept) const {
-  std::uint64_t others = 0;
-  for (const auto& other : all_)
-    if (other.get() != &kept) others += stuck(*other);
-  const auto most = capacity();
-  return most ? less(*most, others) : UINT64_MAX;
 }
 
 // In order: asks of clients that are in, clients that the policy lets in, states that it wants back.
@@ -312,42 +289,45 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
   for (const Need& need : needs) wanted += less(need.target, need.kept->hold());
   if (wanted != 0) has_room(wanted);
   std::uint64_t room = free_room(), shortage = 0;
-  bool met = true;  // all needs so far; whoever has one of these or the first other one stays
+  bool pins = false;  // somebody's pinned memory is waited for
+  bool met = true;    // all needs so far; whoever has one of these or the first other one stays
   for (const auto& kept : all_) kept->needed = false;
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
     if (!need.whole && kept.goal == Goal::away && (kept.settled() || kept.wanted != 0))
       order(kept, Goal::here);
     if (kept.goal != Goal::here) continue;
-    if (need.whole && need.target > possible(kept) && now - *kept.asks_since >= kBeforeNo) {
+    if (need.whole && !ever(kept, need.target) && now - *kept.asks_since >= kBeforeNo) {
       kept.answered = kept.seen.asked;
       kept.client->refuse(kept.answered);
       continue;
     }
     kept.needed = met;
-    const std::uint64_t missing = less(need.target, kept.hold());
+    const std::uint64_t missing = less(need.target, kept.hold()), room_before = room;
     if (missing == 0) {
       if (need.target > kept.budget) set_budget(kept, need.target);
       continue;
     }
-    const std::uint64_t given = need.whole && missing > room ? 0 : std::min(missing, room);
+    const bool must_pin = need.whole && !hosted_by_now(kept, need.target);
+    const std::uint64_t given = must_pin || (need.whole && missing > room) ? 0 : std::min(missing, room);
     if (given != 0) set_budget(kept, kept.hold() + given);
     if (need.whole && given != 0)
       kept.answered = kept.seen.asked, kept.granted = need.target, kept.granted_at = now;
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
-    shortage += missing - given;
+    shortage += must_pin && missing <= room_before ? 0 : missing - given;
+    pins = pins || must_pin;
     met = met && missing == given;
   }
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
   if (const auto most = capacity(); most && (!needs.empty() || settings_.whole))
     shortage += less(held_in_all() - passed_in_all(), *most);
   shortage = less(shortage, passed_in_all());
-  if (shortage == 0) {
+  if (shortage == 0 && !pins) {
     for (const Need& need : needs)
       if (need.whole && need.kept->hold() >= need.target && need.kept->hold() != 0) give_ahead(*need.kept);
     return;
   }
-  make_room(shortage, now);
+  if (shortage != 0) make_room(shortage, now);
   if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
@@ -366,7 +346,8 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
 // of what is free.
 void Keeper::give_ahead(Kept& kept) {
   if (!capacity()) return;
-  set_budget(kept, kept.hold() + std::min(kept.hold() / 4, free_room() / 8));
+  const std::uint64_t all = kept.hold() + std::min(kept.hold() / 4, free_room() / 8);
+  if (hosted_by_now(kept, all)) set_budget(kept, all);
 }
 
 void Keeper::recall_ahead() {
@@ -421,9 +402,9 @@ void Keeper::answer_others(Time now) {
   for (const auto& each : all_) {
     Kept& kept = *each;
     if (kept.in || kept.seen.asked <= kept.answered) continue;
-    const bool possible_at_all = kept.seen.want <= possible(kept);
+    const bool possible_at_all = ever(kept, kept.seen.want);
     const std::uint64_t missing = less(kept.seen.want, kept.hold());
-    if (possible_at_all && kept.here() && has_room(missing)) {
+    if (possible_at_all && kept.here() && hosted_by_now(kept, kept.seen.want) && has_room(missing)) {
       set_budget(kept, std::max(kept.budget, kept.seen.want));
       kept.granted = kept.seen.want;
       kept.granted_at = now;
@@ -463,32 +444,6 @@ void Keeper::bring_overdue(Time now) {
     if (kept->client->look().waiting) continue;  // for its turn
     kept->brought = true;
     order(*kept, Goal::here);
-  }
-}
-
-// Pinned memory for states, once they will not all fit.
-void Keeper::foresee() {
-  const auto most = capacity();
-  if (!most) return;
-  std::uint64_t sum = 0, largest = 0, host = 0;
-  for (const auto& kept : all_) {
-    sum += kept->seen.footprint();
-    largest = std::max(largest, kept->seen.footprint());
-    host += std::max(kept->host, kept->seen.host);
-  }
-  if (all_.size() > 1 && sum + largest > *most) tight_ = true;
-  // A policy may have states leave that there is room for.
-  const bool wished =
-      std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->wished_away; });
-  if (!wished && (!tight_ || all_.size() < 2)) return;
-  for (const auto& kept : all_) {
-    if (kept->seen.movable <= kept->host) continue;
-    const std::uint64_t step = kept->seen.movable >= kHostStep ? kHostStep : kShortStep;
-    const std::uint64_t wanted = (kept->seen.movable + step - 1) / step * step;
-    if (host - kept->host + wanted > settings_.host) continue;
-    host += wanted - kept->host;
-    kept->host = wanted;
-    kept->client->host(wanted);
   }
 }
 

@@ -61,6 +61,8 @@ class MoveJournal {
  public:
   virtual ~MoveJournal() = default;
   virtual void moved(const KeptClient& client, const char* step, std::int64_t value) = 0;
+  // Once for each client: others may need its room, and there is no host memory to which it could go.
+  virtual void cannot_leave(const KeptClient& /*client*/) {}
 };
 
 class Keeper : public MemoryDesk {
@@ -129,7 +131,10 @@ class Keeper : public MemoryDesk {
     bool in = false;           // its gate is open
     Goal goal = Goal::here;
     std::uint32_t number = 0;  // of the latest order
-    std::uint64_t budget = 0, host = 0;
+    std::uint64_t budget = 0;
+    std::uint64_t host = 0;                     // pinned memory that it was told to have
+    std::uint64_t hosted = 0;                   // likewise, or that is kept for it
+    bool said_to_stay = false;                  // the journal has heard that it cannot leave
     std::uint64_t passes = 0, passes_most = 0;  // size of pieces to pass on; bytes that it still may
     std::uint64_t lent = 0;                     // bytes so far, as MemoryStanding::lent has them
     std::uint64_t answered = 0;                 // asks
@@ -201,8 +206,21 @@ class Keeper : public MemoryDesk {
   bool never_leaves(const Kept& kept) const;
   void stays(Kept& kept);
   std::uint64_t away_in_all() const;
+
+  // keeper_host.cpp
+  std::uint64_t could_pin(const Kept& kept) const;
+  bool stays_for_good(const Kept& kept) const;
   std::uint64_t stuck(const Kept& kept) const;
+  std::uint64_t beside_others(const Kept& kept) const;
+  std::uint64_t room_at_best(const Kept& kept) const;
   std::uint64_t possible(const Kept& kept) const;
+  bool can_swap(const Kept& kept, std::uint64_t target) const;
+  bool ever(const Kept& kept, std::uint64_t target) const;
+  bool hosted_by_now(const Kept& kept, std::uint64_t target) const;
+  std::uint64_t asked_state(const Kept& kept) const;
+  void share_host();
+  void foresee();
+
   std::vector<Need> needs(Time now);
   void serve(const std::vector<Need>& needs, Time now);
   void give_ahead(Kept& kept);
@@ -214,7 +232,6 @@ class Keeper : public MemoryDesk {
   void bring_ahead();
   void bring_overdue(Time now);
   void let_in(Kept& kept);
-  void foresee();
   void tell_available();
 
   const MemorySettings settings_;
@@ -222,7 +239,8 @@ class Keeper : public MemoryDesk {
   Time now_;
   std::vector<std::unique_ptr<Kept>> all_;
   std::uint64_t total_ = 0, outside_ = 0, short_ = 0, reserved_ = 0;
-  bool looked_ = false;  // a client looked at the device while no other's claims changed
+  std::uint64_t host_left_ = UINT64_MAX;  // bytes of the host's that nobody has, or would get
+  bool looked_ = false;                   // a client looked at the device while no other's claims changed
   struct Passage {
     PassedMemory memory;
     const KeptClient* from = nullptr;  // it may be gone

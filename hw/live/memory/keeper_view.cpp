@@ -17,7 +17,7 @@ Keeper::Facts Keeper::facts(const KeptClient& client) const {
           : kept->goal == Goal::away ? "away"
           : kept->seen.away != 0     ? "comes"
                                      : "here",
-          !kept->seen.no_host, kept->budget};
+          !stays_for_good(*kept), kept->budget};
 }
 
 std::uint64_t Keeper::held_in_all() const {
