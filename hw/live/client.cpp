@@ -117,7 +117,14 @@ KeptClient::Memory LiveClient::memory() const {
   seen.held = page.held.load();
   seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
-  return checkpointed_ ? checkpointed_->seen(seen) : seen;
+  const MemoryKind kind = memory_kind();
+  if (kind == MemoryKind::counted && checkpointed_) return checkpointed_->seen(seen);
+  using Leaves = Memory::Leaves;
+  if (kind == MemoryKind::counted || (kind == MemoryKind::managed && moved_by_ == MemoryMoves::none))
+    seen.leaves = Leaves::never;
+  else if (kind == MemoryKind::managed && moved_by_ == MemoryMoves::whole)
+    seen.leaves = Leaves::in_pieces;
+  return seen;
 }
 
 void LiveClient::budget(std::uint64_t bytes) {
@@ -131,6 +138,7 @@ void LiveClient::checkpointed_by(CheckpointHelper& helper, bool returns) {
 }
 
 void LiveClient::checkpoint_step() {
+  if (checkpoints() == nullptr) return;
   const auto act = checkpointed_->next(memory());
   if (!act) return;
   CheckpointOrder order;
@@ -143,7 +151,7 @@ void LiveClient::checkpoint_step() {
 }
 
 bool LiveClient::move(const GpuUuid& from, const GpuUuid& to) {
-  if (!checkpointed_ || !checkpointed_->move()) return false;
+  if (checkpoints() == nullptr || !checkpointed_->move()) return false;
   moves_from_ = from;
   moves_to_ = to;
   latest_move_ = {-1, 0, 0, false};
@@ -165,7 +173,7 @@ void LiveClient::checkpointed(const CheckpointAnswer& answer) {
 }
 
 void LiveClient::order(Goal goal, std::uint32_t number) {
-  if (checkpointed_) return checkpointed_->order(goal, number);
+  if (checkpointed_) checkpointed_->order(goal, number);
   MemoryOrders& orders = permit_->memory;
   orders.goal.store(static_cast<std::uint32_t>(goal));
   orders.number.store(number);

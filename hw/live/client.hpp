@@ -55,6 +55,8 @@ class LiveClient : public Port, public KeptClient {
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
   // The driver will checkpoint the client, through the helper. Call it before Keeper::comes().
   void checkpointed_by(CheckpointHelper& helper, bool returns);
+  // How the daemon moves memory. Also before Keeper::comes().
+  void moved_by(MemoryMoves daemon) { moved_by_ = daemon; }
   void checkpoint_step();  // sends the helper its next order, if any
   void checkpointed(const CheckpointAnswer& answer);
   // Starts a move to another GPU, by the helper. False: not possible now. It is over when moves() is false;
@@ -70,10 +72,15 @@ class LiveClient : public Port, public KeptClient {
   void is_on(const GpuUuid& uuid) { page_->is_on(uuid); }
   void helper_lost(CheckpointHelper& other) {
     helper_ = &other;
-    checkpointed_->lost();
+    if (checkpointed_) checkpointed_->lost();
   }
-  bool helper_given_up() { return checkpointed_->given_up(); }  // as Checkpointed::given_up()
-  const Checkpointed* checkpoints() const { return checkpointed_ ? &*checkpointed_ : nullptr; }
+  // As Checkpointed::given_up().
+  bool helper_given_up() { return !checkpointed_ || checkpointed_->given_up(); }
+  // None: its memory is not counted, so the driver may not checkpoint it; as far as is known by now.
+  const Checkpointed* checkpoints() const {
+    return checkpointed_ && memory_kind() == MemoryKind::counted ? &*checkpointed_ : nullptr;
+  }
+  MemoryKind memory_kind() const { return static_cast<MemoryKind>(page_->memory.kind.load()); }
   bool arrives() override { return keeper_ != nullptr && keeper_->arrives(*this); }
   void let_in(std::uint32_t allowed) override;
   Memory memory() const override;
@@ -189,6 +196,7 @@ class LiveClient : public Port, public KeptClient {
   bool outside_ = false;         // as in Standing
   std::optional<Checkpointed> checkpointed_;
   CheckpointHelper* helper_ = nullptr;
+  MemoryMoves moved_by_ = MemoryMoves::none;
   std::uint64_t ticket_ = 0;
   GpuUuid moves_from_ = kNoGpu, moves_to_ = kNoGpu;
   Moved latest_move_;

@@ -201,8 +201,14 @@ void Daemon::moved(const KeptClient& kept, const char* step, std::int64_t value)
 
 void Daemon::cannot_leave(const KeptClient& kept) {
   const auto& client = static_cast<const LiveClient&>(kept);
-  say(fmt::format("{} ({}): its memory stays on the GPU: there is no host memory for it", client.name(),
-                  client.process()));
+  const KeptClient::Memory memory = client.memory();
+  const bool never = memory.leaves == KeptClient::Memory::Leaves::never;
+  say(fmt::format("{} ({}): its memory {} on the GPU: {}", client.name(), client.process(),
+                  memory.away != 0 ? "comes back once there is room, and then stays" : "stays",
+                  !never ? "there is no host memory for it"
+                  : client.memory_kind() == MemoryKind::counted
+                      ? "it can leave only by checkpoints, which this daemon does not make"
+                      : "this daemon moves none"));
 }
 
 // `client`: its number and name, which may hold anything. On several GPUs a line ends with the GPU's number.

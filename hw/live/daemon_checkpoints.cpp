@@ -36,8 +36,7 @@ void Daemon::start_checkpoints_again() {
   try {
     const auto fresh = std::make_shared<CheckpointHelper>(settings_.socket);
     watch(fresh->socket());
-    for (auto& [socket, client] : clients_)
-      if (client->checkpoints() != nullptr) client->helper_lost(*fresh);
+    for (auto& [socket, client] : clients_) client->helper_lost(*fresh);
     settings_.checkpoints = fresh;
     helper_lost_.reset();
   } catch (const RunError& error) {
@@ -54,7 +53,7 @@ void Daemon::give_up_checkpoints(const std::string& why) {
   restoring_.reset();  // an earlier daemon's process may restore what it has taken away
   say(why + "; no more checkpoints, so memory stays where it is");
   for (auto& [socket, client] : clients_) {
-    if (client->checkpoints() == nullptr || client->helper_given_up()) continue;
+    if (client->helper_given_up()) continue;
     say_killed(*client, fmt::format("its state had left GPU {} and nothing can bring it back",
                                     gpus_[client->gpu]->facts.number));
     log(now(), "killed", fmt::format("{},{}", std::uint32_t{client->id.index}, client->name()), 0,

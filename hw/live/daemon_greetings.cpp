@@ -96,6 +96,11 @@ void Daemon::greet(int socket) {
   gone(socket);
 }
 
+MemoryMoves Daemon::memory_moves() const {
+  if (settings_.memory.whole) return MemoryMoves::whole;
+  return settings_.memory.managed ? MemoryMoves::managed : MemoryMoves::none;
+}
+
 std::optional<UserRights> Daemon::rights_of(uid_t user) const {
   if (user == 0 || user == geteuid()) return std::nullopt;
   const auto given = settings_.rights.find(user);
@@ -142,9 +147,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.whole = settings_.whole_jobs ? 1 : 0;
   if (several()) std::strncpy(welcome.gpu, text_of(gpus_[*gpu]->facts.uuid).c_str(), sizeof welcome.gpu - 1);
   const bool counted = settings_.memory.whole || settings_.place == Place::migrate;
-  welcome.memory = counted                    ? MemoryMoves::whole
-                   : settings_.memory.managed ? MemoryMoves::managed
-                                              : MemoryMoves::none;
+  welcome.memory = counted ? MemoryMoves::whole : memory_moves();
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
       std::move(strangers_[socket].socket), introduction_of(hello), hello.name, hello.group, 0, user, *gpu};
@@ -187,6 +190,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
                                    : Introduction{};
   client->introduction.program = number_of(client->name());
   ++totals_.clients;
+  client->moved_by(memory_moves());
   if (settings_.checkpoints) client->checkpointed_by(*settings_.checkpoints, returns);
   if (no_checkpoints_) client->helper_given_up();
   gpus_[*gpu]->keeper.comes(*client);

@@ -6,6 +6,7 @@ namespace gangway::live {
 
 CountedMemory::CountedMemory(MemoryDriver& driver, Gate& gate) : driver_(driver), gate_(gate), claims_(gate) {
   gate.introduce();
+  gate.page()->memory.kind.store(static_cast<std::uint32_t>(MemoryKind::counted));
   claims_.look_at_device(driver_);
 }
 

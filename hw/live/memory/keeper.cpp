@@ -49,7 +49,7 @@ void Keeper::comes(KeptClient& client) {
   client.available(capacity() ? *capacity() : UINT64_MAX);
   if (made.seen.away == 0) return;
   order(made, Goal::here);
-  made.brought = settings_.whole;  // its threads may wait in the driver, unseen
+  made.brought = whole(made) || never(made);  // its threads may wait in the driver, unseen
 }
 
 void Keeper::goes(const KeptClient& client) {
@@ -196,17 +196,18 @@ bool Keeper::stopped(Kept& kept, Time now) {
 bool Keeper::stalls(Kept& kept, Time now) {
   if (!kept.leaves()) return false;
   const bool late =
-      !settings_.whole && now - std::max(kept.advanced, kept.ordered.value_or(now)) >= settings_.patience;
+      !whole(kept) && now - std::max(kept.advanced, kept.ordered.value_or(now)) >= settings_.patience;
   return late || stopped(kept, now);
 }
 
 // Whether its state can go to the host as things stand. Of a state that has begun to come, the room for it
 // can.
 bool Keeper::can_leave(Kept& kept, Time now) {
-  if (kept.stays || kept.wanted != 0 || kept.in || kept.goal == Goal::away || kept.gives_up() == 0)
+  if (kept.stays || never(kept) || kept.wanted != 0 || kept.in || kept.goal == Goal::away ||
+      kept.gives_up() == 0)
     return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
-  if (settings_.whole && away_in_all() + kept.on_device() > settings_.host) return false;
+  if (whole(kept) && away_in_all() + kept.on_device() > settings_.host) return false;
   return kept.client->look().drained() && !stopped(kept, now);
 }
 
@@ -255,7 +256,7 @@ Time Keeper::step(Time now) {
   if (all_.empty()) return Time::max();
   look(now);
   note_device();
-  if (settings_.managed && !settings_.whole) foresee();
+  foresee();
   if (settings_.whole) bring_overdue(now);
   for (const auto& kept : all_) {
     if (!kept->wished_away) continue;
@@ -278,9 +279,9 @@ Time Keeper::step(Time now) {
   });
   const bool failing =
       std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return kept->fails_until.has_value(); });
-  const bool overdue = settings_.whole && std::any_of(all_.begin(), all_.end(), [](const auto& kept) {
-                         return kept->away_since().has_value();
-                       });
+  const bool overdue = std::any_of(all_.begin(), all_.end(), [this](const auto& kept) {
+    return whole(*kept) && kept->away_since().has_value();
+  });
   return pinning || failing || overdue ? now + kPinning : Time::max();
 }
 
@@ -333,7 +334,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     Kept& kept = *need.kept;
     if (!need.whole || kept.answered == kept.seen.asked) continue;
     for (const auto& other : all_) {
-      const bool waits = settings_.whole && other->goes_on();
+      const bool waits = whole(*other) && other->goes_on();
       kept.asks_since = std::max(*kept.asks_since, waits ? now : other->advanced);
     }
     if (now - *kept.asks_since < settings_.patience) continue;
@@ -438,7 +439,7 @@ void Keeper::bring_ahead() {
 // A locked process may wait in any call of the driver, and nobody sees that: it comes back after a while.
 void Keeper::bring_overdue(Time now) {
   for (const auto& kept : all_) {
-    if (kept->wanted != 0 || kept->brought) continue;
+    if (!whole(*kept) || kept->wanted != 0 || kept->brought) continue;
     const std::optional<Time> since = kept->away_since();
     if (!since || now - *since < kLongestAway) continue;
     if (kept->client->look().waiting) continue;  // for its turn

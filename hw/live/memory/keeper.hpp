@@ -24,6 +24,9 @@ class KeptClient {
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
                   host = 0, saved = 0, piece = 0, lent = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
+    // How its state leaves: as the daemon moves memory; piece by piece, though the daemon moves processes;
+    // not at all. The last two are clients of an earlier daemon, which moved memory otherwise.
+    enum class Leaves { as_usual, in_pieces, never } leaves = Leaves::as_usual;
     std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
   };
@@ -61,7 +64,8 @@ class MoveJournal {
  public:
   virtual ~MoveJournal() = default;
   virtual void moved(const KeptClient& client, const char* step, std::int64_t value) = 0;
-  // Once for each client: others may need its room, and there is no host memory to which it could go.
+  // Once for each client: its state cannot leave under this daemon; or others may need its room, and there is
+  // no host memory to which it could go.
   virtual void cannot_leave(const KeptClient& /*client*/) {}
 };
 
@@ -208,6 +212,9 @@ class Keeper : public MemoryDesk {
   std::uint64_t away_in_all() const;
 
   // keeper_host.cpp
+  bool whole(const Kept& kept) const;
+  bool in_pieces(const Kept& kept) const;
+  bool never(const Kept& kept) const { return kept.seen.leaves == KeptClient::Memory::Leaves::never; }
   std::uint64_t could_pin(const Kept& kept) const;
   bool stays_for_good(const Kept& kept) const;
   std::uint64_t stuck(const Kept& kept) const;
@@ -219,6 +226,7 @@ class Keeper : public MemoryDesk {
   bool hosted_by_now(const Kept& kept, std::uint64_t target) const;
   std::uint64_t asked_state(const Kept& kept) const;
   void share_host();
+  void say_it_stays(Kept& kept);
   void foresee();
 
   std::vector<Need> needs(Time now);

@@ -3,6 +3,7 @@
 // A state without host memory never leaves. So a client that would grow beyond its host memory gets no more
 // than leaves room for the largest of the others beside it: whoever has left for it could never return.
 #include <algorithm>
+#include <utility>
 
 #include "hw/live/memory/keeper.hpp"
 
@@ -17,20 +18,28 @@ constexpr std::uint64_t up(std::uint64_t bytes, std::uint64_t to) { return (byte
 
 }  // namespace
 
+// Whether the driver moves its process.
+bool Keeper::whole(const Kept& kept) const {
+  return settings_.whole && kept.seen.leaves == KeptClient::Memory::Leaves::as_usual;
+}
+
+bool Keeper::in_pieces(const Kept& kept) const { return settings_.managed && !whole(kept) && !never(kept); }
+
 // Bytes of its state for which there is pinned memory, or will be.
 std::uint64_t Keeper::could_pin(const Kept& kept) const {
   return kept.seen.no_host ? kept.seen.host : std::max(kept.hosted, kept.seen.host);
 }
 
 bool Keeper::stays_for_good(const Kept& kept) const {
-  if (kept.failures >= kHopeless) return true;
-  if (settings_.whole) return kept.seen.no_host;
-  return settings_.managed && could_pin(kept) < kept.seen.movable;
+  if (kept.failures >= kHopeless || never(kept)) return true;
+  if (whole(kept)) return kept.seen.no_host;
+  return in_pieces(kept) && could_pin(kept) < kept.seen.movable;
 }
 
 // Whether there is no pinned memory for its state, and none to come.
 bool Keeper::never_leaves(const Kept& kept) const {
-  if (settings_.whole) return away_in_all() + kept.on_device() > settings_.host;
+  if (never(kept)) return true;
+  if (whole(kept)) return away_in_all() + kept.on_device() > settings_.host;
   return could_pin(kept) < kept.seen.movable;
 }
 
@@ -59,15 +68,16 @@ std::uint64_t Keeper::beside_others(const Kept& kept) const {
 // The largest budget that the client could ever get.
 std::uint64_t Keeper::possible(const Kept& kept) const {
   const std::uint64_t best = room_at_best(kept);
-  if (!capacity() || settings_.whole) return best;
+  if (!capacity() || whole(kept)) return best;
   const std::uint64_t left = kept.seen.no_host ? 0 : std::min(host_left_, best);
-  const std::uint64_t leaves = kept.failures >= kHopeless ? 0 : could_pin(kept) + left + kept.seen.fixed;
+  const std::uint64_t leaves =
+      kept.failures >= kHopeless || never(kept) ? 0 : could_pin(kept) + left + kept.seen.fixed;
   return std::max(beside_others(kept), std::min(best, leaves));
 }
 
 // Whether it has host memory already for such a budget, or needs none.
 bool Keeper::hosted_by_now(const Kept& kept, std::uint64_t target) const {
-  if (settings_.whole) return can_swap(kept, target);
+  if (whole(kept)) return can_swap(kept, target);
   return target <= std::max(beside_others(kept), kept.seen.host + kept.seen.fixed);
 }
 
@@ -76,8 +86,12 @@ bool Keeper::hosted_by_now(const Kept& kept, std::uint64_t target) const {
 bool Keeper::can_swap(const Kept& kept, std::uint64_t target) const {
   const auto most = capacity();
   if (!most) return true;
-  std::uint64_t sum = 0, first = 0, second = 0, least = UINT64_MAX, stays = 0;
+  std::uint64_t sum = 0, first = 0, second = 0, least = UINT64_MAX, stays = 0, host = settings_.host;
   for (const auto& each : all_) {
+    if (in_pieces(*each)) {
+      host = less(host, std::max(each->host, each->seen.host));
+      continue;
+    }
     const std::uint64_t state = each.get() == &kept ? target : less(each->seen.footprint(), stuck(*each));
     stays += each.get() == &kept ? 0 : stuck(*each);
     if (state == 0) continue;
@@ -87,17 +101,18 @@ bool Keeper::can_swap(const Kept& kept, std::uint64_t target) const {
     first = std::max(first, state);
   }
   const std::uint64_t device = less(*most, stays);
-  if (sum <= device || sum <= settings_.host) return true;
+  if (sum <= device || sum <= host) return true;
   if (first + second > device) return false;
-  return sum - std::max(device - first - second, least) <= settings_.host;
+  return sum - std::max(device - first - second, least) <= host;
 }
 
 bool Keeper::ever(const Kept& kept, std::uint64_t target) const {
-  return target <= possible(kept) && (!settings_.whole || can_swap(kept, target));
+  return target <= possible(kept) && (!whole(kept) || can_swap(kept, target));
 }
 
 // Bytes of its state if it gets what it asks for.
 std::uint64_t Keeper::asked_state(const Kept& kept) const {
+  if (!in_pieces(kept)) return 0;
   if (kept.seen.asked <= kept.answered || kept.seen.want > room_at_best(kept)) return kept.seen.movable;
   return std::max(kept.seen.movable, less(kept.seen.want, kept.seen.fixed));
 }
@@ -106,7 +121,8 @@ std::uint64_t Keeper::asked_state(const Kept& kept) const {
 void Keeper::share_host() {
   host_left_ = settings_.host;
   for (const auto& kept : all_) {
-    kept->hosted = std::max(kept->host, kept->seen.host);
+    kept->hosted = in_pieces(*kept) ? std::max(kept->host, kept->seen.host) : 0;
+    if (whole(*kept)) host_left_ = less(host_left_, kept->leaves() ? kept->seen.movable : kept->seen.away);
     host_left_ = less(host_left_, kept->hosted);
   }
   for (const auto& kept : all_) {
@@ -122,6 +138,9 @@ void Keeper::share_host() {
 
 // Pinned memory for states, once they will not all fit.
 void Keeper::foresee() {
+  for (const auto& kept : all_)
+    if (never(*kept) && kept->seen.movable != 0) say_it_stays(*kept);
+  if (!settings_.managed) return;
   share_host();
   const auto most = capacity();
   if (!most) return;
@@ -129,7 +148,7 @@ void Keeper::foresee() {
   for (const auto& kept : all_) {
     sum += kept->seen.footprint();
     largest = std::max(largest, kept->seen.footprint());
-    asked += kept->seen.fixed + asked_state(*kept);
+    asked += kept->seen.fixed + std::max(kept->seen.movable, asked_state(*kept));
   }
   if (all_.size() > 1 && (sum + largest > *most || asked > *most)) tight_ = true;
   // A policy may have states leave that there is room for.
@@ -141,10 +160,12 @@ void Keeper::foresee() {
       kept->host = kept->hosted;
       kept->client->host(kept->host);
     }
-    if (could_pin(*kept) >= kept->seen.movable || kept->said_to_stay) continue;
-    kept->said_to_stay = true;
-    if (journal_ != nullptr) journal_->cannot_leave(*kept->client);
+    if (in_pieces(*kept) && could_pin(*kept) < kept->seen.movable) say_it_stays(*kept);
   }
+}
+
+void Keeper::say_it_stays(Kept& kept) {
+  if (!std::exchange(kept.said_to_stay, true) && journal_ != nullptr) journal_->cannot_leave(*kept.client);
 }
 
 }  // namespace gangway::live

@@ -26,6 +26,7 @@ constexpr std::int64_t kBetween = 1'000'000;  // ns: of a client that was killed
 ManagedMemory::ManagedMemory(MemoryDriver& driver, Gate& gate)
     : driver_(driver), gate_(gate), claims_(gate), passing_(gate), host_(driver) {
   gate.introduce();
+  gate.page()->memory.kind.store(static_cast<std::uint32_t>(MemoryKind::managed));
   note_device();
 }
 

@@ -13,6 +13,10 @@ namespace gangway::live {
 
 enum class Goal : std::uint32_t { here, away };  // where the daemon wants the client's state
 
+// How a client holds its memory, from its first allocation on: native, none is counted; managed, in pieces
+// that its own process moves; counted, as the driver allocates it, so that only checkpoints can move it.
+enum class MemoryKind : std::uint32_t { native, managed, counted };
+
 // Written by the daemon.
 struct alignas(64) MemoryOrders {
   std::atomic<std::uint32_t> number;  // of the latest order; a client sleeps on it
@@ -28,6 +32,7 @@ struct alignas(64) MemoryOrders {
 
 // Written by the client.
 struct alignas(64) MemoryStanding {
+  std::atomic<std::uint32_t> kind;         // MemoryKind
   std::atomic<std::uint64_t> claimed;      // bytes that it holds on the device, or is about to
   std::atomic<std::uint64_t> movable;      // bytes of its state that can leave, wherever they are
   std::atomic<std::uint64_t> away;         // bytes of these that are not on the device

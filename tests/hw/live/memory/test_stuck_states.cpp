@@ -147,5 +147,66 @@ TEST_CASE("a state that has failed to come is not ordered again at once") {
   CHECK(a.number - before <= 5);
 }
 
+// Of clients that an earlier daemon had, which moved memory otherwise.
+TEST_CASE("a state that nothing can move any more comes home first and stays") {
+  using Leaves = KeptClient::Memory::Leaves;
+  MemorySettings settings = managed();
+  settings.capacity = 100 * kKeptMiB;
+  settings.whole = GENERATE(false, true);
+  settings.managed = GENERATE(true, false);
+  Keeper keeper(settings);
+  KeptFake a, b;
+  a.seen.leaves = Leaves::never;
+  a.seen.movable = a.seen.away = 64 * kKeptMiB;
+  b.holds(64 * kKeptMiB);
+  for (KeptFake* each : {&a, &b}) {
+    each->seen.host = 64 * kKeptMiB;
+    keeper.comes(*each);
+  }
+  CHECK(a.goal == Goal::here);
+  for (int ms = 1; ms < 10; ++ms) {
+    keeper.step(Time{ms});
+    if (b.goal == Goal::away && b.seen.away == 0) b.carries_out();
+  }
+  CHECK((b.goal == Goal::away) == settings.managed);
+  REQUIRE(a.budgeted >= 64 * kKeptMiB);
+  a.carries_out();
+  keeper.permit(b, kUnlimited, Time{10});
+  for (int ms = 10; ms < 100; ++ms) keeper.step(Time{ms * 100'000'000LL});
+  CHECK(a.goal == Goal::here);
+  CHECK(a.number == 1);  // it was ordered once
+  CHECK(!keeper.facts(a).movable);
+}
+
+TEST_CASE("beside whole processes a state in pieces leaves and comes as it did") {
+  MemorySettings settings = managed();
+  settings.capacity = 100 * kKeptMiB;
+  settings.whole = true;
+  settings.host = 200 * kKeptMiB;
+  Keeper keeper(settings);
+  KeptFake a, b;
+  a.seen.leaves = KeptClient::Memory::Leaves::in_pieces;
+  a.holds(64 * kKeptMiB);
+  b.holds(64 * kKeptMiB);
+  b.seen.host = 64 * kKeptMiB;
+  b.seen.claimed = 0;
+  b.seen.away = 64 * kKeptMiB;
+  for (KeptFake* each : {&a, &b}) keeper.comes(*each);
+  for (int turn = 0; turn < 6; ++turn) {
+    KeptFake &goes = turn % 2 == 0 ? a : b, &comes = turn % 2 == 0 ? b : a;
+    const Time now{(turn + 1) * 1'000'000LL};
+    keeper.permit(goes, 0, now);
+    keeper.permit(comes, kUnlimited, now);
+    for (int k = 0; k < 4; ++k) {
+      keeper.step(now);
+      if (goes.goal == Goal::away && goes.seen.away == 0) goes.carries_out();
+      if (comes.budgeted >= 64 * kKeptMiB) comes.carries_out();
+    }
+    CHECK(comes.let == kUnlimited);
+    CHECK(goes.seen.away == 64 * kKeptMiB);
+  }
+  CHECK(a.told_host == 64 * kKeptMiB);
+}
+
 }  // namespace
 }  // namespace gangway::live
