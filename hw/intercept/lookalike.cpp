@@ -82,7 +82,7 @@ struct Submits<I, K, Thread, CUresult(A...)> {
     if (failed_launch() != CUDA_SUCCESS) [[unlikely]]
       return failed_launch();
     StreamName name;
-    if constexpr (K != Kind::pin) name = name_of(stream_in(arguments...), Thread);
+    if constexpr (K != Kind::pin) name = name_at_gate(stream_in(arguments...), Thread);
     if (forms == nullptr && K != Kind::pin && !kWaits) [[likely]]
       return submit(
           name, [&](const Pass&) { return real(arguments...); }, arguments...);

@@ -65,6 +65,19 @@ class Gate {
   Pass enter(const Submission& submission);  // returns when the thread may submit
   void leave(const Pass& pass, const Submission& submission, bool submitted);  // after the call has returned
 
+  // Held around what a submission asks the driver before enter(), where the driver may keep the thread in
+  // that call: its process is away as a whole while the gate is closed. The daemon sees it wait.
+  class Arrival {
+   public:
+    explicit Arrival(Gate& gate);
+    ~Arrival();
+    Arrival(const Arrival&) = delete;
+    Arrival& operator=(const Arrival&) = delete;
+
+   private:
+    ClientPage* page_ = nullptr;  // null: the gate is open, or it is no submission of its own
+  };
+
   // Around a synchronising call: before() returns what has been submitted to the stream; pass it to after()
   // once the call succeeded. Without a stream the driver is asked. A job ends here when nothing is
   // outstanding.

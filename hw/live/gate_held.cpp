@@ -76,6 +76,25 @@ void Gate::memory_is_here() {
   syscall(SYS_futex, &held_.allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+Gate::Arrival::Arrival(Gate& gate) {
+  const PermitPage& permit = *gate.permit_.load();
+  ClientPage* const page = gate.page_.load();
+  const auto closed = [&] { return gate.permit_.load() == &permit && permit.allows(page->job.load()) == 0; };
+  if (page == nullptr || &permit == &unopened_ || nested() || gate.captures() || !closed()) return;
+  if ((page->job.load() & 1) == 0) {
+    if (permit.most_channels.load() == 1) return;  // it will be refused
+    gate.jobs_.begin(permit, *page);               // policies hear of jobs
+    if (!closed()) return;
+  }
+  page_ = page;
+  page->waiting.fetch_add(1);
+  if (permit.polled.load() == 0) gate.source_.ring();
+}
+
+Gate::Arrival::~Arrival() {
+  if (page_ != nullptr) page_->waiting.fetch_sub(1);
+}
+
 void Gate::wait_for_permit(const PermitPage& permit) {
   ClientPage& page = *page_.load();
   const std::int64_t began = monotonic_ns();

@@ -19,7 +19,7 @@ struct ManagedProcess {
   live::Helped* helped = nullptr;
   std::atomic<live::ManagedMemory*> memory{nullptr};
   std::atomic<live::CountedMemory*> counted{nullptr};
-  std::atomic<bool> refused{false}, counts{false};
+  std::atomic<bool> refused{false};
   std::mutex first;
 };
 constinit ManagedProcess process;
@@ -79,7 +79,12 @@ void memory_is_managed(live::Gate& gate, live::Helped& helped) {
 
 void memory_is_counted(live::Gate& gate) {
   process.gate = &gate;
-  process.counts.store(true);
+  memory_counts.store(true);
+}
+
+live::StreamName name_seen_to_wait(CUstream stream, bool thread) {
+  const live::Gate::Arrival arrival(*process.gate);
+  return name_of(stream, thread);
 }
 
 bool manages_memory() {
@@ -106,7 +111,7 @@ live::ManagedMemory* managed_memory(bool first) {
 
 live::CountedMemory* counted_memory() {
   live::CountedMemory* counted = process.counted.load(std::memory_order_acquire);
-  if (counted != nullptr || !process.counts.load(std::memory_order_relaxed) || process.refused.load())
+  if (counted != nullptr || !memory_counts.load(std::memory_order_relaxed) || process.refused.load())
     return counted;
   const std::lock_guard lock(process.first);
   if ((counted = process.counted.load()) != nullptr || refused_for(why_not(false))) return counted;

@@ -55,6 +55,15 @@ void memory_is_managed(live::Gate& gate, live::Helped& helped);
 bool manages_memory();
 // Likewise counted memory: the driver has it, and may checkpoint the process. Null: it is not counted.
 void memory_is_counted(live::Gate& gate);
+inline constinit std::atomic<bool> memory_counts{false};  // it is counted, so the process may go as a whole
+// As name_of(), for a submission. Where the process is away, the driver keeps the thread in the question for
+// its context; the daemon sees it wait.
+[[gnu::cold]] live::StreamName name_seen_to_wait(CUstream stream, bool thread);
+inline live::StreamName name_at_gate(CUstream stream, bool thread) {
+  if (memory_counts.load(std::memory_order_relaxed)) [[unlikely]]
+    return name_seen_to_wait(stream, thread);
+  return name_of(stream, thread);
+}
 live::CountedMemory* counted_memory();
 // Makes the call, after claiming room for it if memory is counted. The call sets `made` to the address or
 // handle for FixedMemoryGoes, unless `made` is null. `context`: whose end frees it; 0: none.

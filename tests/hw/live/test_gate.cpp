@@ -141,6 +141,28 @@ TEST_CASE("A held submission rings, waits, and goes on when the permit comes", "
   CHECK(process.driver.in_flight() == 1);
 }
 
+TEST_CASE("Who arrives at a closed gate is seen to wait before it enters", "[live]") {
+  Process process;
+  process.submit(process.stream);
+  process.gate.after();
+  const auto waits = [&] {
+    const Gate::Arrival arrival(process.gate);
+    return process.page().waiting.load() == 1;
+  };
+  process.permit(kUnlimited);
+  const std::uint64_t before = process.page().job.load();
+  CHECK(!waits());
+  CHECK(process.page().job.load() == before);
+  process.permit(0);
+  const int rings = process.source->rings;
+  CHECK(waits());
+  CHECK(process.source->rings > rings);
+  CHECK((process.page().job.load() & 1) == 1);  // else no policy would give it a turn
+  CHECK(process.page().waiting.load() == 0);
+  const Gate::Nested nested;
+  CHECK(!waits());
+}
+
 TEST_CASE("A held thread sleeps, but not while its gate may open at any moment", "[live][threads]") {
   Process process;
   std::thread thread([&] { process.submit(process.stream); });

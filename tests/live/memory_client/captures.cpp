@@ -69,6 +69,26 @@ int captures(Program& program, int way, std::size_t most, const char* file) {
   return 0;
 }
 
+// A state, then a kernel in the default stream once there is a file. No stream of its own is used before.
+int in_default_stream(Program& program, std::size_t most, const char* file) {
+  if (!program.allocate(most - 2 * kMiB, Block::plain)) return 6;
+  CUdeviceptr at = 0;
+  NEED(cuMemAlloc(&at, 2 * kMiB));
+  NEED(cuMemsetD32(at, 1, 1));
+  program.wait();
+  std::printf("holds %zu\n", most / kMiB);
+  std::fflush(stdout);
+  wait_for_file(file);
+  program.mix(at, nullptr);
+  std::uint32_t found = 0;
+  NEED(cuMemcpyDtoH(&found, at, sizeof found));
+  std::printf("default %x\n", found - 1);
+  return 0;
+}
+
+const Mode default_mode("default", [](Program& program, const Arguments& given) {
+  return given.file == nullptr ? 2 : in_default_stream(program, given.most, given.file);
+});
 const Mode captures_mode("captures", [](Program& program, const Arguments& given) {
   return given.file == nullptr ? 2 : captures(program, given.steps, given.most, given.file);
 });

@@ -193,12 +193,16 @@ class Program {
     void* parameters[] = {&ns};
     NEED(cuLaunchKernel(spin_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
   }
-  // One word becomes 31 times itself plus one, after a while.
-  void mix_late(CUdeviceptr at, CUstream stream) {
+  // One word becomes 31 times itself plus one.
+  void mix(CUdeviceptr at, CUstream stream) {
     std::uint32_t one = 1;
     void* parameters[] = {&at, &one};
-    work(30'000, stream);
     NEED(cuLaunchKernel(mix_, 1, 1, 1, 1, 1, 1, 0, stream, parameters, nullptr));
+  }
+  // Likewise, after a while.
+  void mix_late(CUdeviceptr at, CUstream stream) {
+    work(30'000, stream);
+    mix(at, stream);
   }
   void wait() { NEED(cuStreamSynchronize(stream_)); }
   void check_all() {
