@@ -58,6 +58,55 @@ class Checkpoint(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")
         daemon.end()
 
+    def idle(self, daemon, mode, number):
+        """A process with a state that does nothing until there is a file."""
+        go = f"{daemon.folder}/go{number}"
+        program = self.start(daemon, mode, str(number), "0", "64", go, options=["--name", f"p{number}"])
+        self.assertEqual(program.stdout.readline(), "holds 64\n")
+        return program, go
+
+    def test_a_process_that_waits_in_the_driver_beside_an_idle_one(self):
+        # No gate is passed where it waits, and the idle one keeps its turn.
+        for policy in (["fcfs"], ["rr", "--param", "quantum=20 ms"], ["timeslice", "--param", "slice=20 ms"]):
+            with self.subTest(policy=policy[0]):
+                daemon = self.daemon(*policy)
+                programs = [self.idle(daemon, "captures", number) for number in range(2)]
+                self.until(lambda: self.clients(daemon)["p1"]["memory"]["away"] == 0, "it has its state")
+                for program, go in programs:
+                    open(go, "w").close()
+                    code, out, err = finish(program)
+                    self.assertEqual((code, err), (0, ""), out)
+                daemon.end()
+
+    def test_a_process_that_waits_in_the_driver_beside_a_busy_one(self):
+        # In the driver's call before its first submission, for the context of the default stream.
+        for policy in (["rr", "--param", "quantum=20 ms"], ["fcfs"]):
+            with self.subTest(policy=policy[0]):
+                daemon = self.daemon(*policy)
+                program, go = self.idle(daemon, "default", 0)
+                stop = daemon.folder + "/stop"
+                busy = self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "busy"])
+                self.assertEqual(busy.stdout.readline(), "holds 64\n")
+                self.until(lambda: self.clients(daemon)["p0"]["memory"]["away"] != 0, "it leaves")
+                open(go, "w").close()
+                self.assertEqual(finish(program), (0, "default 1f\n", ""))
+                open(stop, "w").close()
+                self.all_end_well(daemon, [busy], "jobs many\n")
+                daemon.end()
+
+    def test_idle_processes_change_places_rarely(self):
+        daemon = self.daemon("fcfs", device=240)
+        programs = [self.idle(daemon, "captures", number) for number in range(3)]
+        time.sleep(12)
+        saves = sum(client["memory"]["saves"] for client in self.clients(daemon).values())
+        self.assertLess(saves, 9)
+        for _, go in programs:
+            open(go, "w").close()
+        for program, _ in programs:
+            code, out, err = finish(program)
+            self.assertEqual((code, err), (0, ""), out)
+        daemon.end()
+
     def test_a_driver_that_cannot(self):
         for version, words in (("12040", "12.4, and checkpoints need one for 12.8 or newer"), ):
             result = subprocess.run([GANGWAY, "serve", "--policy", "rr", "--memory", "checkpoint", "--socket", f"/tmp/gangway-none-{os.getpid()}"],

@@ -7,14 +7,13 @@
 namespace gangway::live {
 namespace {
 
-constexpr Duration kPinning{2'000'000};          // between looks while only pinning goes on
-constexpr Duration kAfterFailure{500'000'000};   // before a client's state is moved again
-constexpr Duration kBeforeNo{150'000'000};       // the client looks at the device meanwhile
-constexpr Duration kBetweenStops{100'000'000};   // looks whether a process is stopped
-constexpr Duration kForgiven{10'000'000'000};    // without a failure
-constexpr Duration kLongestAway{1'000'000'000};  // of a process that may wait in the driver, unseen
-constexpr Duration kTaking{10'000'000};          // from a grant to the claim, on a busy machine
-constexpr std::uint32_t kNoMemory = 2;           // of the driver
+constexpr Duration kPinning{2'000'000};         // between looks while only pinning goes on
+constexpr Duration kAfterFailure{500'000'000};  // before a client's state is moved again
+constexpr Duration kBeforeNo{150'000'000};      // the client looks at the device meanwhile
+constexpr Duration kBetweenStops{100'000'000};  // looks whether a process is stopped
+constexpr Duration kForgiven{10'000'000'000};   // without a failure
+constexpr Duration kTaking{10'000'000};         // from a grant to the claim, on a busy machine
+constexpr std::uint32_t kNoMemory = 2;          // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
 
 }  // namespace
@@ -74,7 +73,7 @@ void Keeper::permit(KeptClient& client, std::uint32_t allowed, Time now) {
   if (allowed == 0 && kept->wanted != 0) kept->closed = now;
   kept->wanted = allowed;
   if (allowed == 0) {
-    kept->in = false;
+    kept->in = kept->shut = false;
     return client.let_in(0);
   }
   kept->seen = client.memory();
@@ -83,6 +82,7 @@ void Keeper::permit(KeptClient& client, std::uint32_t allowed, Time now) {
 
 void Keeper::let_in(Kept& kept) {
   kept.in = true;
+  kept.shut = false;
   kept.brought = false;  // after its turn it leaves like others
   kept.client->let_in(kept.wanted);
 }
@@ -129,6 +129,7 @@ void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
 }
 
 void Keeper::order(Kept& kept, Goal goal) {
+  if (goal == Goal::away) note_rest(kept);
   kept.goal = goal;
   kept.left.reset();
   kept.wished_away = false;
@@ -178,11 +179,13 @@ void Keeper::look(Time now) {
     if (kept.ordered && kept.settled() && (kept.goal == Goal::away || kept.here())) {
       tell(kept, kept.goal == Goal::away ? "left" : "came", (now - *kept.ordered).ns);
       if (kept.goal == Goal::away) kept.left = now, kept.failures = 0;
+      if (kept.goal == Goal::here) note_return(kept);
       kept.ordered.reset();
       if (kept.named)
         done_.push_back({kept.id, kept.goal == Goal::away ? MemoryMove::save : MemoryMove::restore});
     }
-    waits_ = waits_ || !kept.settled() || kept.seen.asked > kept.answered || (kept.wanted != 0 && !kept.in);
+    waits_ = waits_ || !kept.settled() || kept.seen.asked > kept.answered ||
+             (kept.wanted != 0 && !kept.in && !kept.shut);
   }
 }
 
@@ -203,9 +206,12 @@ bool Keeper::stalls(Kept& kept, Time now) {
 // Whether its state can go to the host as things stand. Of a state that has begun to come, the room for it
 // can.
 bool Keeper::can_leave(Kept& kept, Time now) {
-  if (kept.stays || never(kept) || kept.wanted != 0 || kept.in || kept.goal == Goal::away ||
-      kept.gives_up() == 0)
-    return false;
+  return kept.wanted == 0 && !kept.in && could_leave(kept, now);
+}
+
+// Whether it could if its gate were closed.
+bool Keeper::could_leave(Kept& kept, Time now) {
+  if (kept.stays || never(kept) || kept.goal == Goal::away || kept.gives_up() == 0) return false;
   if (kept.seen.host < kept.seen.movable || (kept.fails_until && now <= *kept.fails_until)) return false;
   if (whole(kept) && away_in_all() + kept.on_device() > settings_.host) return false;
   return kept.client->look().drained() && !stopped(kept, now);
@@ -244,8 +250,8 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
                      [](const Kept* a, const Kept* b) { return a->closed < b->closed; });
     for (Kept* kept : found) all.push_back({kept, kept->seen.footprint(), false});
   };
-  returns([](const Kept& kept) { return kept.wanted != 0; });
-  returns([](const Kept& kept) { return kept.wanted == 0 && kept.brought; });
+  returns([](const Kept& kept) { return kept.is_let_in(); });
+  returns([](const Kept& kept) { return !kept.is_let_in() && kept.brought; });
   return all;
 }
 
@@ -257,7 +263,7 @@ Time Keeper::step(Time now) {
   look(now);
   note_device();
   foresee();
-  if (settings_.whole) bring_overdue(now);
+  bring_overdue(now);
   for (const auto& kept : all_) {
     if (!kept->wished_away) continue;
     if (can_leave(*kept, now))
@@ -290,8 +296,9 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
   for (const Need& need : needs) wanted += less(need.target, need.kept->hold());
   if (wanted != 0) has_room(wanted);
   std::uint64_t room = free_room(), shortage = 0;
-  bool pins = false;  // somebody's pinned memory is waited for
-  bool met = true;    // all needs so far; whoever has one of these or the first other one stays
+  bool pins = false;                     // somebody's pinned memory is waited for
+  bool urgent = false, overdue = false;  // a need of that kind is not met
+  bool met = true;  // all needs so far; whoever has one of these or the first other one stays
   for (const auto& kept : all_) kept->needed = false;
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
@@ -318,17 +325,21 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     shortage += must_pin && missing <= room_before ? 0 : missing - given;
     pins = pins || must_pin;
     met = met && missing == given;
+    if (missing != given) (need.whole || !kept.overdue || kept.is_let_in() ? urgent : overdue) = true;
   }
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
-  if (const auto most = capacity(); most && (!needs.empty() || settings_.whole))
-    shortage += less(held_in_all() - passed_in_all(), *most);
+  if (const auto most = capacity(); most && (!needs.empty() || settings_.whole)) {
+    const std::uint64_t beyond = less(held_in_all() - passed_in_all(), *most);
+    shortage += beyond;
+    urgent = urgent || beyond != 0;
+  }
   shortage = less(shortage, passed_in_all());
   if (shortage == 0 && !pins) {
     for (const Need& need : needs)
       if (need.whole && need.kept->hold() >= need.target && need.kept->hold() != 0) give_ahead(*need.kept);
     return;
   }
-  if (shortage != 0) make_room(shortage, now);
+  if (shortage != 0) make_room(shortage, urgent, overdue, now);
   if (!std::exchange(tight_, true)) return;  // nobody was told to pin anything yet
   for (const Need& need : needs) {
     Kept& kept = *need.kept;
@@ -363,7 +374,7 @@ bool Keeper::has_room(std::uint64_t bytes) {
 
 // Recalls what clients may take but have not, then lets states leave. Who was just granted something takes
 // it.
-void Keeper::make_room(std::uint64_t shortage, Time now) {
+void Keeper::make_room(std::uint64_t shortage, bool urgent, bool overdue, Time now) {
   for (const auto& kept : all_) {
     if (!kept->spares()) continue;
     const std::uint64_t before = kept->hold();
@@ -374,7 +385,8 @@ void Keeper::make_room(std::uint64_t shortage, Time now) {
   for (const auto& kept : all_)
     if (kept->goes_on()) shortage = less(shortage, kept->on_device());
   while (shortage > 0) {
-    Kept* leaves = victim(now);
+    Kept* leaves = victim(urgent, now);
+    if (leaves == nullptr && overdue) leaves = idle_owner(urgent, now);
     if (leaves == nullptr) return;
     shortage = less(shortage, leaves->gives_up());
     leaves->brought = false;
@@ -384,11 +396,11 @@ void Keeper::make_room(std::uint64_t shortage, Time now) {
 
 // Who has no work first, for longest; then who had the device last, since policies that take turns come back
 // to them last.
-Keeper::Kept* Keeper::victim(Time now) {
+Keeper::Kept* Keeper::victim(bool urgent, Time now) {
   Kept* best = nullptr;
   std::tuple<int, int, std::int64_t> least;
   for (const auto& kept : all_) {
-    if (kept->needed || !can_leave(*kept, now)) continue;
+    if (kept->needed || (!urgent && rests(*kept, now)) || !can_leave(*kept, now)) continue;
     const Standing standing = kept->client->look();
     const bool works = (standing.job & 1) != 0 || standing.waiting;
     const std::tuple<int, int, std::int64_t> rank{kept->brought ? 1 : 0, works ? 1 : 0,
@@ -434,18 +446,6 @@ void Keeper::bring_ahead() {
   if (next == nullptr || !has_room(less(next->seen.footprint(), next->hold()))) return;
   next->brought = true;
   order(*next, Goal::here);
-}
-
-// A locked process may wait in any call of the driver, and nobody sees that: it comes back after a while.
-void Keeper::bring_overdue(Time now) {
-  for (const auto& kept : all_) {
-    if (!whole(*kept) || kept->wanted != 0 || kept->brought) continue;
-    const std::optional<Time> since = kept->away_since();
-    if (!since || now - *since < kLongestAway) continue;
-    if (kept->client->look().waiting) continue;  // for its turn
-    kept->brought = true;
-    order(*kept, Goal::here);
-  }
 }
 
 void Keeper::tell_available() {

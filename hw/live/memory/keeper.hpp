@@ -126,6 +126,12 @@ class Keeper : public MemoryDesk {
   std::optional<Done> done() override;
 
  private:
+  static constexpr Duration kMostAway{1'000'000'000};  // of a process that may wait in the driver, unseen
+  // What shows that a client has done something.
+  struct Doings {
+    std::uint64_t submissions = 0, job = 0, claimed = 0, asked = 0;
+    bool operator==(const Doings&) const = default;
+  };
   struct Kept {
     KeptClient* client = nullptr;
     ClientId id;
@@ -156,10 +162,18 @@ class Keeper : public MemoryDesk {
     std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the previous step
     bool deferred = false;                                    // its latest ask was put off
     bool stays = false;
-    bool wished_away = false;  // the policy has ordered it away; it cannot leave yet
-    bool brought = false;      // it was ordered back before its turn
-    bool needed = false;       // in this step it does not make room for others
-    std::optional<Time> left;  // since when it has been away
+    bool wished_away = false;        // the policy has ordered it away; it cannot leave yet
+    bool brought = false;            // it was ordered back before its turn
+    bool needed = false;             // in this step it does not make room for others
+    std::optional<Time> left;        // since when it has been away
+    bool shut = false;               // closed by the keeper though the policy opened it, until it waits
+    bool overdue = false;            // it was ordered back after a long time, and has not left since
+    Duration most_away = kMostAway;  // before it is ordered back so
+    Time rests_until;                // likewise, it is not moved for others like it
+    Doings did;                      // when it had come back so
+    Doings does;                     // when it was last looked at whether it is idle
+    std::optional<Time> idle_since;  // as far as looked
+    bool is_let_in() const { return wanted != 0 && !shut; }
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
     bool leaves() const { return goal == Goal::away && !settled(); }
@@ -207,6 +221,7 @@ class Keeper : public MemoryDesk {
   bool stopped(Kept& kept, Time now);
   bool stalls(Kept& kept, Time now);
   bool can_leave(Kept& kept, Time now);
+  bool could_leave(Kept& kept, Time now);
   bool never_leaves(const Kept& kept) const;
   void stays(Kept& kept);
   std::uint64_t away_in_all() const;
@@ -234,11 +249,19 @@ class Keeper : public MemoryDesk {
   void give_ahead(Kept& kept);
   void recall_ahead();
   bool has_room(std::uint64_t bytes);
-  void make_room(std::uint64_t shortage, Time now);
-  Kept* victim(Time now);
+  void make_room(std::uint64_t shortage, bool urgent, bool overdue, Time now);
+  Kept* victim(bool urgent, Time now);
   void answer_others(Time now);
   void bring_ahead();
+
+  // keeper_overdue.cpp
   void bring_overdue(Time now);
+  Kept* idle_owner(bool urgent, Time now);
+  bool rests(const Kept& kept, Time now) const;
+  static Doings doings_of(const Kept& kept);
+  void note_return(Kept& kept);
+  void note_rest(Kept& kept);
+
   void let_in(Kept& kept);
   void tell_available();
 

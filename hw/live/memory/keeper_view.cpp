@@ -46,7 +46,7 @@ std::uint64_t Keeper::away_in_all() const {
 
 bool Keeper::arrives(const KeptClient& client) const {
   const Kept* kept = find(client);
-  if (kept == nullptr || kept->wanted == 0 || kept->goal != Goal::here) return false;
+  if (kept == nullptr || !kept->is_let_in() || kept->goal != Goal::here) return false;
   const bool leaves =
       std::any_of(all_.begin(), all_.end(), [](const auto& other) { return other->goes_on(); });
   if (kept->in) return leaves && kept->seen.asked > kept->answered;

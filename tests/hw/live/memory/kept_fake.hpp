@@ -8,7 +8,10 @@ namespace gangway::live::testing {
 inline constexpr std::uint64_t kKeptMiB = 1 << 20;
 
 struct KeptFake : KeptClient {
-  void let_in(std::uint32_t allowed) override { let = allowed; }
+  void let_in(std::uint32_t allowed) override {
+    let = allowed;
+    if (submits_when_closed && allowed == 0) ++standing.submissions;
+  }
   Standing look() override { return standing; }
   Memory memory() const override {
     if (pins == Pins::later && seen.host < told_host && ++looks_at_host % 8 == 0) seen.host += kKeptMiB;
@@ -47,7 +50,7 @@ struct KeptFake : KeptClient {
   std::uint32_t let = 0, number = 0;
   std::uint64_t budgeted = 0, told_host = 0;
   Goal goal = Goal::here;
-  bool refused = false, is_stopped = false;
+  bool refused = false, is_stopped = false, submits_when_closed = false;
 };
 
 inline MemorySettings managed() {

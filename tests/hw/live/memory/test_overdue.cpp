@@ -1,0 +1,126 @@
+// Processes that are away as a whole, and may wait in the driver where nobody sees it.
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "tests/catch.hpp"
+#include "tests/hw/live/memory/kept_fake.hpp"
+
+namespace gangway::live {
+namespace {
+
+using testing::KeptFake;
+using testing::kKeptMiB;
+using testing::managed;
+
+struct Comer : KeptFake {
+  std::int64_t came = INT64_MIN / 2;  // ms
+};
+
+// Processes of 64 MiB on a device that has room for `fit` of them. They carry out what they are told.
+struct Processes {
+  Processes(std::uint64_t fit, std::size_t count) : clients(count) {
+    MemorySettings settings = managed();
+    settings.capacity = (fit * 64 + 30) * kKeptMiB;
+    settings.whole = true;
+    keeper.emplace(settings);
+    for (KeptFake& client : clients) {
+      client.holds(64 * kKeptMiB);
+      client.seen.host = 64 * kKeptMiB;
+      keeper->comes(client);
+    }
+  }
+  void until(std::int64_t end) {
+    for (; ms < end; ms += 10) {
+      each_step();
+      keeper->step(Time{ms * 1'000'000});
+      for (Comer& client : clients) {
+        const bool comes = client.goal == Goal::here && client.budgeted >= client.seen.movable;
+        if (client.goal == Goal::away && client.seen.away == 0) {
+          ++saves;
+          least_stay = std::min(least_stay, ms - std::exchange(client.came, INT64_MIN / 2));
+        }
+        if (client.goal == Goal::here && client.seen.away != 0) client.came = ms;
+        if (client.goal == Goal::away ? client.seen.away == 0 : comes && client.seen.away != 0)
+          client.carries_out();
+        if (comes && client.seen.away == 0) client.seen.done = client.number;
+      }
+    }
+  }
+  std::optional<Keeper> keeper;
+  std::vector<Comer> clients;
+  std::function<void()> each_step = [] {};
+  std::int64_t ms = 10;
+  std::int64_t least_stay = INT64_MAX;  // of one that had come back, ms
+  int saves = 0;
+};
+
+TEST_CASE("an idle process with an open gate makes room for one that may wait in the driver", "[memory]") {
+  Processes two(1, 2);
+  KeptFake &idle = two.clients[0], &away = two.clients[1];
+  two.keeper->permit(idle, kUnlimited, Time{1});
+  two.until(500);
+  REQUIRE(away.seen.away != 0);
+  REQUIRE(idle.let == kUnlimited);
+  SECTION("it is brought back when it waits at its gate") {
+    two.until(2000);
+    CHECK(away.seen.away == 0);
+    CHECK(idle.let == 0);
+    CHECK(idle.seen.away != 0);
+    idle.standing.waiting = true;
+    two.until(2200);
+    CHECK(idle.let == kUnlimited);
+    CHECK(idle.seen.away == 0);
+    CHECK(away.seen.away != 0);
+  }
+  SECTION("not while it works") {
+    two.each_step = [&] { idle.standing.outstanding = 1; };
+    two.until(5000);
+    CHECK(idle.let == kUnlimited);
+  }
+  SECTION("not while it submits now and then") {
+    two.each_step = [&] { idle.standing.submissions += two.ms % 50 == 0 ? 1 : 0; };
+    two.until(5000);
+    CHECK(idle.let == kUnlimited);
+    CHECK(two.saves == 1);
+  }
+  SECTION("not if it begins when its gate is closed") {
+    idle.submits_when_closed = true;
+    two.until(5000);
+    CHECK(idle.let == kUnlimited);
+    CHECK(two.saves == 1);
+  }
+}
+
+TEST_CASE("idle processes change places more and more rarely", "[memory]") {
+  Processes three(2, 3);
+  three.until(20'000);
+  CHECK(three.saves <= 9);
+  three.until(200'000);
+  CHECK(three.saves <= 20);
+  CHECK(three.saves >= 7);  // each may wait, unseen
+}
+
+TEST_CASE("of several that may wait each has a second", "[memory]") {
+  Processes four(2, 4);
+  KeptFake& works = four.clients[0];
+  four.keeper->permit(works, kUnlimited, Time{1});
+  works.standing.outstanding = 1;
+  four.until(60'000);
+  CHECK(works.let == kUnlimited);
+  CHECK(four.saves >= 8);
+  CHECK(four.least_stay >= 1000);
+}
+
+TEST_CASE("a process that comes back and does something is brought back soon the next time", "[memory]") {
+  Processes two(1, 2);
+  two.each_step = [&] {
+    for (KeptFake& client : two.clients)
+      if (client.seen.away == 0) ++client.seen.asked, client.seen.want = 0;
+  };
+  two.until(20'000);
+  CHECK(two.saves >= 15);
+}
+
+}  // namespace
+}  // namespace gangway::live
