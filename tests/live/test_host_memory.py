@@ -36,7 +36,7 @@ class HostMemory(MemoryPrograms):
     def test_for_two_of_three(self):
         for policy in POLICIES:
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy, "--host-memory", "160 MiB")
+                daemon = self.daemon(*policy, "--host-memory", "270 MiB")
                 stop = daemon.folder + "/stop"
                 programs = self.two(daemon, stop)
                 self.assertRegex(self.go_on(daemon, programs, stop, self.start_named(daemon, "p2", stop)),

@@ -346,7 +346,8 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     if (!need.whole || kept.answered == kept.seen.asked) continue;
     for (const auto& other : all_) {
       const bool waits = whole(*other) && other->goes_on();
-      kept.asks_since = std::max(*kept.asks_since, waits ? now : other->advanced);
+      const Time began = other->goes_on() ? other->ordered.value_or(now) : other->advanced;
+      kept.asks_since = std::max({*kept.asks_since, waits ? now : other->advanced, began});
     }
     if (now - *kept.asks_since < settings_.patience) continue;
     kept.answered = kept.seen.asked;

@@ -69,6 +69,22 @@ TEST_CASE("an ask waits for a state that leaves, as long as it does") {
   }
 }
 
+TEST_CASE("what waited long for its turn waits for a state that begins to leave then") {
+  Asking asking;
+  auto& [keeper, a, b, ms, each_step] = asking;
+  keeper.permit(a, kUnlimited, Time{2});
+  keeper.permit(b, 0, Time{2});
+  keeper.step(Time{3});  // not yet
+  b.seen.asked = 2;
+  keeper.step(Time{3'000'000'000});
+  keeper.permit(a, 0, Time{3'000'000'001});
+  keeper.permit(b, kUnlimited, Time{3'000'000'001});
+  b.seen.asked = 3;
+  for (int k = 2; k < 9; ++k) keeper.step(Time{3'000'000'000 + k});
+  CHECK(a.goal == Goal::away);
+  CHECK(!b.refused);
+}
+
 TEST_CASE("while one state does not go on leaving, another one can make room") {
   Asking asking;
   auto& [keeper, a, b, ms, each_step] = asking;
