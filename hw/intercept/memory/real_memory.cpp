@@ -140,7 +140,7 @@ void RealMemory::forget(std::uint64_t context) {
 }
 
 int RealMemory::pin(void* host, std::uint64_t size) {
-  live::touch_pages(static_cast<char*>(host), size);
+  live::touch_pages(static_cast<char*>(host), size, sysconf(_SC_NPROCESSORS_ONLN));
   return pin_(host, size, CU_MEMHOSTREGISTER_PORTABLE);
 }
 int RealMemory::unpin(void* host) { return unpin_(host); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -19,19 +20,27 @@ constexpr std::uint64_t kTouched = 64 << 20;  // at least, by each thread
 
 // Pages are there before they are pinned, in large ones where the system has them: the driver pins those
 // several times as fast as it makes them itself.
-void touch_pages(char* at, std::uint64_t size) {
+void touch_pages(char* at, std::uint64_t size, long cores) {
   const auto range = [](char* begin, const char* end) {
     for (; begin < end; begin += 4096) *static_cast<volatile char*>(begin) = 0;
   };
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   const std::uint64_t most = std::clamp<std::uint64_t>(size / kTouched, 1, 8);
   const std::uint64_t count =
       std::min<std::uint64_t>(most, cores > 1 ? static_cast<std::uint64_t>(cores) / 2 : 1);
   std::vector<std::thread> threads;
+  threads.reserve(count);
   const std::uint64_t share = size / count;
-  for (std::uint64_t t = 1; t < count; ++t)
-    threads.emplace_back(range, at + t * share, t + 1 == count ? at + size : at + (t + 1) * share);
-  range(at, count == 1 ? at + size : at + share);
+  std::uint64_t rest = size;  // begins behind what this thread and the others touch
+  try {
+    for (std::uint64_t t = 1; t < count; ++t) {
+      rest = t * share;
+      threads.emplace_back(range, at + rest, t + 1 == count ? at + size : at + rest + share);
+      rest = size;
+    }
+  } catch (const std::system_error&) {
+  }
+  range(at, at + share);
+  range(at + rest, at + size);
   for (std::thread& thread : threads) thread.join();
 }
 

@@ -9,8 +9,9 @@
 
 namespace gangway::live {
 
-// Populates the pages with several threads, so that pinning them takes less time.
-void touch_pages(char* at, std::uint64_t size);
+// Populates the pages with several threads on half of the cores, so that pinning them takes less time; with
+// fewer where the system has no more threads.
+void touch_pages(char* at, std::uint64_t size, long cores);
 
 class HostPool {
  public:
