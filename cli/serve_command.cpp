@@ -96,6 +96,15 @@ std::uint64_t bytes_of(const std::string& option, const std::string& text) {
   return static_cast<std::uint64_t>(Field(node, option.substr(2)).bytes().count);
 }
 
+std::uint64_t host_memory(const std::string& given) {
+  if (given.empty()) return live::host_memory_to_pin();
+  const std::uint64_t bytes = bytes_of("--host-memory", given), most = live::host_memory_in_all();
+  if (bytes > most)
+    throw InputError({"--host-memory", 0}, "host-memory", quote(given),
+                     fmt::format("at most what this machine has: {} MiB", most >> 20));
+  return bytes;
+}
+
 // The daemon's GPUs, its sockets, and how programs are placed.
 void place(const ServeArguments& arguments, live::DaemonSettings& settings) {
   if (live::one_gpu(arguments.gpu)) {
@@ -203,8 +212,7 @@ int serve(const ServeArguments& arguments) {
   if (arguments.prepare && settings.gate.forms == TakeForms::none)
     throw InputError({"--prepare", 0}, "forms", "none", "--forms worth, or all");
   if (arguments.prepare) settings.wanted = transform::wanted_folder(transform::cache_folder());
-  settings.memory.host = arguments.host_memory.empty() ? live::host_memory_to_pin()
-                                                       : bytes_of("--host-memory", arguments.host_memory);
+  settings.memory.host = host_memory(arguments.host_memory);
   if (!arguments.capacity.empty()) settings.memory.capacity = bytes_of("--capacity", arguments.capacity);
   if (settings.memory.managed) settings.memory.slice = time_slice_of(entry, values);
   // Else each synchronisation would end a turn, and could cost a move of all memory.

@@ -1,8 +1,9 @@
 """Too little host memory for the states that do not fit on the GPU together: who comes last gets no memory, and the others take turns."""
 
+import subprocess
 import unittest
 
-from live_daemon import STANDIN, finish
+from live_daemon import GANGWAY, LIMIT, STANDIN, finish
 from memory_programs import MIB, MemoryPrograms
 
 POLICIES = (["fcfs"], ["rr", "--param", "quantum=20 ms"], ["timeslice", "--param", "slice=20 ms"],
@@ -51,6 +52,12 @@ class HostMemory(MemoryPrograms):
                 third = self.start_named(daemon, "p2", stop, STANDIN_HOST_MEMORY=str(8 * MIB))
                 self.assertIn("p2 (", self.go_on(daemon, programs, stop, third))
 
+    def test_more_than_the_machine_has(self):
+        result = subprocess.run([GANGWAY, "serve", "--policy", "rr", "--memory", "managed", "--host-memory", "100000 GiB"], capture_output=True,
+                                text=True, timeout=LIMIT)
+        self.assertEqual(result.returncode, 2, result.stderr)
+        self.assertRegex(result.stderr, r"at most what this machine has: \d+ MiB")
+
     def test_one_that_stays_beside_one_that_moves(self):
         # It has no host memory, and is small enough; the other two take turns in the rest.
         daemon = self.daemon("rr", "--param", "quantum=20 ms", device=240)
@@ -84,7 +91,7 @@ class HostMemoryOfProcesses(HostMemory):
                 programs = self.two(daemon, stop)
                 self.go_on(daemon, programs, stop, self.start_named(daemon, "p2", stop))
 
-    test_that_the_driver_refuses_one_of_three = test_one_that_stays_beside_one_that_moves = None  # they pin nothing
+    test_that_the_driver_refuses_one_of_three = test_more_than_the_machine_has = test_one_that_stays_beside_one_that_moves = None  # they pin nothing
 
 
 if __name__ == "__main__":

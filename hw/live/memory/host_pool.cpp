@@ -14,6 +14,7 @@ namespace {
 
 // What is pinned at once: each call holds up the program's driver calls for its time.
 constexpr std::uint64_t kSegment = 512 << 20;
+constexpr std::uint64_t kKept = 16;           // one of so many bytes that are left stays for others
 constexpr std::uint64_t kTouched = 64 << 20;  // at least, by each thread
 
 }  // namespace
@@ -46,6 +47,7 @@ void touch_pages(char* at, std::uint64_t size, long cores) {
 
 bool HostPool::pin(std::uint64_t size) {
   constexpr std::uint64_t kLargePage = 2 << 20;
+  if (const std::uint64_t left = left_(); size > left - left / kKept) return false;
   void* mapped = mmap(nullptr, size + kLargePage, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return false;
@@ -57,9 +59,26 @@ bool HostPool::pin(std::uint64_t size) {
     munmap(mapped, size + kLargePage);
     return false;
   }
+  segments_.push_back({{begin, begin + size}, mapped});
   slots_.add({begin, begin + size});
   slots_.back({begin, begin + size});
   return true;
+}
+
+// Segments that nothing is in, until so many bytes have gone.
+void HostPool::unpin_free(std::uint64_t size) {
+  constexpr std::uint64_t kLargePage = 2 << 20;
+  std::uint64_t gone = 0;
+  std::erase_if(segments_, [&](const Segment& segment) {
+    const Heap::Span& span = segment.span;
+    if (gone >= size || !slots_.is_free(span)) return false;
+    if (driver_.unpin(reinterpret_cast<void*>(span.begin)) != MemoryDriver::kSuccess) return false;
+    slots_.unback(span);
+    slots_.take(span);  // its addresses may be another's soon
+    munmap(segment.mapped, span.size() + kLargePage);
+    gone += span.size();
+    return true;
+  });
 }
 
 HostPool::Growth HostPool::grow(std::uint64_t bytes) {
@@ -76,7 +95,9 @@ void* HostPool::take(std::uint64_t size) {
       slots_.take(plan->taken);
       return reinterpret_cast<void*>(plan->taken.begin);
     }
-    if (attempt == 0 && !pin(slots_.rounded(size))) break;  // what there is lies in pieces that are too small
+    if (attempt != 0) break;
+    unpin_free(slots_.rounded(size));
+    if (!pin(slots_.rounded(size))) break;
   }
   return nullptr;
 }

@@ -23,9 +23,10 @@ namespace {
 
 using Way = MemoryDriver::Way;
 
-constexpr std::int64_t kMoverSleep = 50'000'000;      // ns; then it looks whether the daemon is still there
-constexpr std::int64_t kBetweenCopyLooks = 10'000;    // ns, at copies and for room
-constexpr std::int64_t kMostRetries = 2'000'000'000;  // ns, for memory that the daemon has granted
+constexpr std::int64_t kMoverSleep = 50'000'000;       // ns; then it looks whether the daemon is still there
+constexpr std::int64_t kBetweenCopyLooks = 10'000;     // ns, at copies and for room
+constexpr std::int64_t kBetweenPins = 10'000'000'000;  // ns, after a failure: others may have given some back
+constexpr std::int64_t kMostRetries = 2'000'000'000;   // ns, for memory that the daemon has granted
 
 void sleep_until_ordered(const MemoryOrders& orders, std::uint32_t number) {
   const timespec limit{0, kMoverSleep};
@@ -108,10 +109,12 @@ bool Mover::prepare_host() {
   const std::uint64_t wanted = orders->host.load();
   const std::uint64_t context = memory_.contexts().latest();
   if (memory_.host().pinned() >= wanted ||
-      (standing.no_host.load() == static_cast<std::uint32_t>(wanted >> 20) && context == pinned_in_))
+      (standing.no_host.load() == static_cast<std::uint32_t>(wanted >> 20) && context == pinned_in_ &&
+       monotonic_ns() - pinned_at_ < kBetweenPins))
     return false;
   const LiveContexts::Use use(memory_.contexts(), context);
   pinned_in_ = context;
+  pinned_at_ = monotonic_ns();
   const bool entered = memory_.driver().enter(use.context()) == MemoryDriver::kSuccess;
   const HostPool::Growth growth = entered ? memory_.host().grow(wanted) : HostPool::Growth::failed;
   standing.host.store(memory_.host().pinned());

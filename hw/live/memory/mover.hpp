@@ -63,7 +63,8 @@ class Mover {
   int failed_ = 0;                 // error of the current order
   std::optional<Order> given_up_;  // this order is not tried again
   std::uint64_t submissions_ = 0;  // of the client, by the latest move
-  std::uint64_t pinned_in_ = 0;    // the context in which nothing could be pinned
+  std::uint64_t pinned_in_ = 0;    // the context in which nothing could be pinned, at
+  std::int64_t pinned_at_ = 0;     // this time
 };
 
 }  // namespace gangway::live

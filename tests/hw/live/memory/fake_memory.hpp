@@ -122,12 +122,16 @@ class FakeMemory : public MemoryDriver {
   void forget(std::uint64_t context) override {
     if (entered == context) entered = 0;
   }
-  int pin(void*, std::uint64_t size) override {
+  int pin(void* host, std::uint64_t size) override {
     if (fails("pin")) return kNoMemory;
+    pinned[host] = size;
     largest_pinned = std::max(largest_pinned, size);
     return kSuccess;
   }
-  int unpin(void*) override { return kSuccess; }
+  int unpin(void* host) override {
+    if (pinned.erase(host) == 0) throw std::logic_error("unpinned twice");
+    return kSuccess;
+  }
   int copy(Way way, void* host, std::uint64_t device, std::uint64_t size, unsigned lane) override {
     if (fails("copy")) return 719;
     largest_copy = std::max(largest_copy, size);
@@ -162,6 +166,7 @@ class FakeMemory : public MemoryDriver {
   int exceeded = 0;
   std::function<void()> meanwhile = [] {};  // in each call that changes what is there
   std::map<std::string, int> calls;
+  std::map<void*, std::uint64_t> pinned;
   std::uint64_t largest_copy = 0, largest_pinned = 0, entered = 0;
 
  private:

@@ -1,11 +1,10 @@
 // Pinned memory of a client.
-#include "hw/live/memory/host_pool.hpp"
-
 #include <pthread.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "hw/live/memory/host_pool.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/live/memory/fake_memory.hpp"
 
@@ -33,6 +32,45 @@ TEST_CASE("Where the system has no more threads, one thread touches all pages", 
   touch_pages(pages.data(), pages.size(), 8);
   CHECK(!untouched());
   pthread_attr_destroy(&none);
+}
+
+constexpr std::uint64_t kPoolMiB = 1 << 20;
+std::uint64_t left_in_test = 0;
+
+TEST_CASE("No more is pinned than the machine has left", "[live][memory]") {
+  FakeMemory driver(1 << 30);
+  HostPool pool(driver, [] { return left_in_test; });
+  left_in_test = 600 * kPoolMiB;
+  CHECK(pool.grow(1024 * kPoolMiB) == HostPool::Growth::more);
+  CHECK(pool.pinned() == 512 * kPoolMiB);
+  left_in_test = 520 * kPoolMiB;  // almost all: others need some
+  CHECK(pool.grow(1024 * kPoolMiB) == HostPool::Growth::failed);
+  CHECK(pool.pinned() == 512 * kPoolMiB);
+  left_in_test = 100 * kPoolMiB;
+  CHECK(pool.grow(576 * kPoolMiB) == HostPool::Growth::done);
+  left_in_test = 0;
+  CHECK(pool.take(600 * kPoolMiB) == nullptr);
+}
+
+TEST_CASE("For a large piece, small free segments are unpinned", "[live][memory]") {
+  FakeMemory driver(1 << 30);
+  HostPool pool(driver, [] { return std::uint64_t{1} << 40; });
+  void* held = nullptr;
+  for (int n = 1; n <= 4; ++n) {
+    REQUIRE(pool.grow(n * 32 * kPoolMiB) == HostPool::Growth::done);
+    if (n == 1) held = pool.take(8 * kPoolMiB);
+  }
+  REQUIRE(pool.pinned() == 128 * kPoolMiB);
+  // The system may have put segments side by side, so that they are one.
+  void* const large = pool.take(120 * kPoolMiB);
+  REQUIRE(large != nullptr);
+  std::uint64_t pinned = 0;
+  for (const auto& [at, size] : driver.pinned) pinned += size;
+  CHECK(pinned == pool.pinned());
+  CHECK(pool.pinned() <= 160 * kPoolMiB);  // as what is in use lies in one of them
+  pool.give_back(held, 8 * kPoolMiB);
+  pool.give_back(large, 120 * kPoolMiB);
+  CHECK(pool.take(120 * kPoolMiB) == large);
 }
 
 }  // namespace
