@@ -117,14 +117,19 @@ KeptClient::Memory LiveClient::memory() const {
   seen.held = page.held.load();
   seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
-  const MemoryKind kind = memory_kind();
-  if (kind == MemoryKind::counted && checkpointed_) return checkpointed_->seen(seen);
-  using Leaves = Memory::Leaves;
-  if (kind == MemoryKind::counted || (kind == MemoryKind::managed && moved_by_ == MemoryMoves::none))
-    seen.leaves = Leaves::never;
-  else if (kind == MemoryKind::managed && moved_by_ == MemoryMoves::whole)
-    seen.leaves = Leaves::in_pieces;
+  if (checkpoints() != nullptr) seen = checkpointed_->seen(seen);
+  seen.leaves = leaves();
   return seen;
+}
+
+KeptClient::Memory::Leaves LiveClient::leaves() const {
+  using Leaves = Memory::Leaves;
+  const MemoryKind kind = memory_kind();
+  if (kind != MemoryKind::counted && kind != MemoryKind::managed) return Leaves::as_usual;  // it has none
+  const bool counted = kind == MemoryKind::counted;
+  if (moved_by_ == MemoryMoves::none || (counted && checkpoints() == nullptr)) return Leaves::never;
+  if (counted) return moved_by_ == MemoryMoves::whole ? Leaves::as_usual : Leaves::whole;
+  return moved_by_ == MemoryMoves::managed ? Leaves::as_usual : Leaves::in_pieces;
 }
 
 void LiveClient::budget(std::uint64_t bytes) {
@@ -223,6 +228,11 @@ Standing LiveClient::look() {
   // Under a closed gate, what the client says of itself: it cannot submit anything meanwhile.
   if (permit_->allowed.load() == 0 && page_->gone.load() == std::uint64_t{permit_->epoch.load()} + 1) {
     seen.away = seen.outstanding;
+    seen.outstanding = seen.deepest = 0;
+  }
+  // The driver has waited for its work, and its threads wait for the driver.
+  if (checkpoints() != nullptr && checkpointed_->away()) {
+    seen.inside = false;
     seen.outstanding = seen.deepest = 0;
   }
   seen.slices = slices();

@@ -55,7 +55,7 @@ class LiveClient : public Port, public KeptClient {
   void kept_by(Keeper& keeper) { keeper_ = &keeper; }
   // The driver will checkpoint the client, through the helper. Call it before Keeper::comes().
   void checkpointed_by(CheckpointHelper& helper, bool returns);
-  // How the daemon moves memory. Also before Keeper::comes().
+  // How the daemon moves memory, or would between GPUs. Also before Keeper::comes().
   void moved_by(MemoryMoves daemon) { moved_by_ = daemon; }
   void checkpoint_step();  // sends the helper its next order, if any
   void checkpointed(const CheckpointAnswer& answer);
@@ -181,6 +181,7 @@ class LiveClient : public Port, public KeptClient {
   std::size_t gpu = 0;                // index among the daemon's
 
  private:
+  Memory::Leaves leaves() const;
   std::optional<SlicedStanding> slices() const;
   bool outside(std::uint64_t job);
 

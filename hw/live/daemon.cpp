@@ -206,7 +206,7 @@ void Daemon::cannot_leave(const KeptClient& kept) {
   say(fmt::format("{} ({}): its memory {} on the GPU: {}", client.name(), client.process(),
                   memory.away != 0 ? "comes back once there is room, and then stays" : "stays",
                   !never ? "there is no host memory for it"
-                  : client.memory_kind() == MemoryKind::counted
+                  : client.memory_kind() == MemoryKind::counted && client.checkpoints() == nullptr
                       ? "it can leave only by checkpoints, which this daemon does not make"
                       : "this daemon moves none"));
 }

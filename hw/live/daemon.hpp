@@ -146,7 +146,7 @@ class Daemon : private MoveJournal {
   void greet_client(int socket, const Hello& hello, const ucred& peer, Descriptor page);
   std::optional<UserRights> rights_of(uid_t user) const;  // none: any
   std::int32_t highest_priority(uid_t user) const;
-  MemoryMoves memory_moves() const;                           // between the host and the GPU
+  MemoryMoves memory_moves() const;
   std::string why_not(const Hello& hello, uid_t user) const;  // empty: acceptable
   void asks_for_status(int socket);
   Time tell_askers();
@@ -201,6 +201,7 @@ class Daemon : private MoveJournal {
   void say_slice();
   void say_who_waits(LiveClient& client);
   void hear_of_checkpoints();
+  void start_checkpoints_for(const LiveClient& client);
   void start_checkpoints_again();
   void give_up_checkpoints(const std::string& why);
 

@@ -31,6 +31,19 @@ void Daemon::hear_of_checkpoints() {
   start_checkpoints_again();
 }
 
+// An earlier daemon has made them: the client's memory may be away, and nothing else moves it.
+void Daemon::start_checkpoints_for(const LiveClient& client) {
+  if (settings_.checkpoints || no_checkpoints_) return;
+  try {
+    settings_.checkpoints = std::make_shared<CheckpointHelper>(settings_.socket);
+    watch(settings_.checkpoints->socket());
+    restoring_ = lock_for_restoring(settings_.socket, true);
+  } catch (const RunError& error) {
+    no_checkpoints_ = true;
+    say(fmt::format("{} ({}) may need them: {}", client.name(), client.process(), error.what()));
+  }
+}
+
 void Daemon::start_checkpoints_again() {
   if (helper_tried_ && now() - *helper_tried_ < kBetweenStarts) return;
   try {

@@ -97,7 +97,7 @@ void Daemon::greet(int socket) {
 }
 
 MemoryMoves Daemon::memory_moves() const {
-  if (settings_.memory.whole) return MemoryMoves::whole;
+  if (settings_.memory.whole || settings_.place == Place::migrate) return MemoryMoves::whole;
   return settings_.memory.managed ? MemoryMoves::managed : MemoryMoves::none;
 }
 
@@ -146,8 +146,7 @@ void Daemon::greet_program(int socket, const Hello& hello, uid_t user) {
   welcome.daemon = origin_;
   welcome.whole = settings_.whole_jobs ? 1 : 0;
   if (several()) std::strncpy(welcome.gpu, text_of(gpus_[*gpu]->facts.uuid).c_str(), sizeof welcome.gpu - 1);
-  const bool counted = settings_.memory.whole || settings_.place == Place::migrate;
-  welcome.memory = counted ? MemoryMoves::whole : memory_moves();
+  welcome.memory = memory_moves();
   if (!send_record(socket, &welcome, sizeof welcome)) return gone(socket);
   programs_[welcome.program] = {
       std::move(strangers_[socket].socket), introduction_of(hello), hello.name, hello.group, 0, user, *gpu};
@@ -191,6 +190,7 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   client->introduction.program = number_of(client->name());
   ++totals_.clients;
   client->moved_by(memory_moves());
+  if (returns && client->memory_kind() == MemoryKind::counted) start_checkpoints_for(*client);
   if (settings_.checkpoints) client->checkpointed_by(*settings_.checkpoints, returns);
   if (no_checkpoints_) client->helper_given_up();
   gpus_[*gpu]->keeper.comes(*client);

@@ -35,6 +35,7 @@ class Checkpointed {
   // The client's report as the keeper should see it: with the effects of checkpoints.
   KeptClient::Memory seen(KeptClient::Memory client) const;
   bool hopeless() const { return hopeless_; }
+  bool away() const { return where_ == Where::away; }  // as far as is known
 
  private:
   enum class Where { unknown, here, locked, away };

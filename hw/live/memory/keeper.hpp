@@ -24,9 +24,9 @@ class KeptClient {
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
                   host = 0, saved = 0, piece = 0, lent = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
-    // How its state leaves: as the daemon moves memory; piece by piece, though the daemon moves processes;
-    // not at all. The last two are clients of an earlier daemon, which moved memory otherwise.
-    enum class Leaves { as_usual, in_pieces, never } leaves = Leaves::as_usual;
+    // How its state leaves: as the daemon moves memory; or piece by piece, with its process, or not at all,
+    // as a client of an earlier daemon, which moved memory otherwise.
+    enum class Leaves { as_usual, in_pieces, whole, never } leaves = Leaves::as_usual;
     std::uint32_t error = 0;  // the driver's, of the latest move that failed
     std::uint64_t footprint() const { return movable + fixed; }
   };

@@ -20,7 +20,9 @@ constexpr std::uint64_t up(std::uint64_t bytes, std::uint64_t to) { return (byte
 
 // Whether the driver moves its process.
 bool Keeper::whole(const Kept& kept) const {
-  return settings_.whole && kept.seen.leaves == KeptClient::Memory::Leaves::as_usual;
+  using Leaves = KeptClient::Memory::Leaves;
+  const bool usual = kept.seen.leaves == Leaves::as_usual;
+  return settings_.managed && (kept.seen.leaves == Leaves::whole || (settings_.whole && usual));
 }
 
 bool Keeper::in_pieces(const Kept& kept) const { return settings_.managed && !whole(kept) && !never(kept); }

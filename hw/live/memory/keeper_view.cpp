@@ -38,9 +38,9 @@ std::optional<std::uint64_t> Keeper::unpromised() const {
 std::uint64_t Keeper::away_in_all() const {
   std::uint64_t away = 0;
   for (const auto& kept : all_)
-    away += settings_.whole && in_pieces(*kept) ? std::max(kept->host, kept->seen.host)
-            : kept->leaves()                    ? kept->seen.movable
-                                                : kept->seen.away;
+    away += in_pieces(*kept) ? std::max(kept->host, kept->seen.host)
+            : kept->leaves() ? kept->seen.movable
+                             : kept->seen.away;
   return away;
 }
 
