@@ -9,6 +9,7 @@ namespace gangway::live {
 
 int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& properties,
                           std::uint64_t context, std::uint64_t& handle) {
+  contexts_.used(context);  // where it waits for memory, that of the host is pinned first
   for (int attempts = 0;;) {
     Held lock = when_here();
     const bool claimed = claims_.claim(size);

@@ -268,6 +268,8 @@ int ManagedMemory::more(std::uint64_t bytes, int& attempts) {
 }
 
 int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_t& address) {
+  const std::uint64_t context = owner.context != 0 ? owner.context : owner.current;
+  contexts_.used(context);  // where it waits for memory, that of the host is pinned first
   bool spare = true;
   for (int attempts = 0;;) {
     Held lock = when_here();
@@ -300,7 +302,7 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     store.heap.take(plan->taken);
     if (kind == Kind::declared) not_as_on_host(store, plan->taken);
     address = plan->taken.begin;
-    contexts_.used(owner.context != 0 ? owner.context : owner.current);
+    contexts_.used(context);
     taken_[address] = {
         {address, size, owner.context, owner.pool, owner.device, ++last_number_}, plan->taken, &store};
     return MemoryDriver::kSuccess;

@@ -405,6 +405,12 @@ TEST_CASE("Memory beyond the budget is asked for, and not created", "[live][memo
   CHECK(process.device.used() == 0);
   CHECK(process.source->client.memory.claimed.load() == 0);
   CHECK(process.source->client.memory.want.load() == 128 * kManagedMiB);
+  process.source->permit.memory.host.store(128 *
+                                           kManagedMiB);  // the daemon gives it none before that is there
+  while (process.mover.turn()) {
+  }
+  CHECK(process.source->client.memory.host.load() == 128 * kManagedMiB);
+  CHECK(process.source->client.memory.no_host.load() == 0);
   CHECK(process.memory.allocate(64 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
   CHECK(process.memory.allocate(1, process.owner(), at) == MemoryDriver::kNoMemory);
   process.source->permit.memory.budget.store(66 * kManagedMiB);
