@@ -24,7 +24,8 @@ void Keeper::bring_overdue(Time now) {
     if (!whole(*kept) || kept->is_let_in() || kept->brought) continue;
     const std::optional<Time> since = kept->away_since();
     if (!since || now - *since < kept->most_away) continue;
-    if (kept->client->look().waiting) continue;  // for its turn
+    const Standing standing = kept->client->look();
+    if (standing.waiting && (standing.job & 1) != 0) continue;  // for its turn; else for memory, maybe
     kept->brought = kept->overdue = true;
     order(*kept, Goal::here);
   }

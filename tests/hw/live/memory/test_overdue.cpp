@@ -92,6 +92,19 @@ TEST_CASE("an idle process with an open gate makes room for one that may wait in
   }
 }
 
+TEST_CASE("a process comes back to hear an answer, but for its turn it waits at its gate", "[memory]") {
+  Processes two(1, 2);
+  KeptFake& away = two.clients[1];
+  two.keeper->permit(two.clients[0], kUnlimited, Time{1});
+  two.until(500);
+  REQUIRE(away.seen.away != 0);
+  away.standing.waiting = true;  // in its ask for memory, where it looks at the device
+  const bool at_gate = GENERATE(false, true);
+  away.standing.job = at_gate ? 1 : 2;
+  two.until(2000);
+  CHECK((away.seen.away != 0) == at_gate);
+}
+
 TEST_CASE("idle processes change places more and more rarely", "[memory]") {
   Processes three(2, 3);
   three.until(20'000);
