@@ -19,7 +19,7 @@ constexpr std::size_t kMostStrangers = 256;  // connected that have said nothing
 constexpr std::size_t kMostConnected = 1024;  // clients, scheduled or not
 constexpr std::size_t kMostNames = 4096;      // further ones are taken for the first
 constexpr Duration kLongestObjective{100LL * 86'400 * 1'000'000'000};
-constexpr std::size_t kMostAskers = 128;      // who wait for a new status; further ones get the latest
+constexpr std::size_t kMostAskers = 128;  // who wait for a new status; further ones get the latest
 constexpr Duration kBetweenStatuses{50'000'000};
 
 Introduction introduction_of(const Hello& hello) {

@@ -105,13 +105,17 @@ class FormsTest(unittest.TestCase):
         return result, seen | {"evictions": evictions}
 
     def once_beside_urgent(self, daemon, command, priority, more):
-        done = daemon.folder + "/done"
+        done, stays = daemon.folder + "/done", Path(daemon.folder) / "stays"
         Path(done).unlink(missing_ok=True)
-        program = daemon.start(*command, options=["--name", "program"], **self.more)
+        program = daemon.start(*command, options=["--name", "program"], **self.more | {"FORMS_STAYS": str(stays)})
         urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", *priority], **self.more, **more)
         seen, limit = self.client(daemon, "program"), time.monotonic() + LIMIT
         while program.poll() is None and time.monotonic() < limit:
+            last = stays.exists()
             seen = next((c for c in daemon.status()["clients"] if c["name"] == "program"), seen)
+            if last:
+                stays.unlink()
+                break
             time.sleep(LOOK)
         result = finish(program)
         open(done, "w").close()
