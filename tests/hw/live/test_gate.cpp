@@ -143,13 +143,13 @@ TEST_CASE("A held submission rings, waits, and goes on when the permit comes", "
 
 TEST_CASE("Who arrives at a closed gate is seen to wait before it enters", "[live]") {
   Process process;
+  process.permit(kUnlimited);
   process.submit(process.stream);
   process.gate.after();
   const auto waits = [&] {
     const Gate::Arrival arrival(process.gate);
     return process.page().waiting.load() == 1;
   };
-  process.permit(kUnlimited);
   const std::uint64_t before = process.page().job.load();
   CHECK(!waits());
   CHECK(process.page().job.load() == before);
