@@ -20,6 +20,7 @@
 #include "hw/intercept/known_driver.hpp"
 #include "hw/live/daemon.hpp"
 #include "hw/live/device_processes.hpp"
+#include "hw/live/gpu_claims.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
 #include "hw/live/runtime_folder.hpp"
 #include "hw/transform/cache/cache_folder.hpp"
@@ -105,13 +106,16 @@ std::uint64_t host_memory(const std::string& given) {
   return bytes;
 }
 
-// The daemon's GPUs, its sockets, and how programs are placed.
-void place(const ServeArguments& arguments, live::DaemonSettings& settings) {
+// The daemon's GPUs, its sockets, and how programs are placed. Returns what the driver says, if it had to be
+// asked.
+std::optional<DriverFacts> place(const ServeArguments& arguments, live::DaemonSettings& settings) {
+  std::optional<DriverFacts> driver;
   if (live::one_gpu(arguments.gpu)) {
     const Node number = Node::text(arguments.gpu, Origin{"--gpu", 0});
     settings.gpus.front().number = static_cast<unsigned>(Field(number, "gpu").integer(0, kMostGpus - 1));
   } else {
-    settings.gpus = live::chosen_gpus("--gpu", arguments.gpu, live::gpus_of_driver());
+    driver = driver_facts();
+    settings.gpus = live::chosen_gpus("--gpu", arguments.gpu, live::gpus_of(*driver));
   }
   for (const live::GpuFacts& gpu : settings.gpus) {
     const std::string socket = live::default_socket(gpu.number);
@@ -126,10 +130,28 @@ void place(const ServeArguments& arguments, live::DaemonSettings& settings) {
       if (!value.empty())
         throw InputError({fmt::format("--{}", option), 0}, option, "one GPU",
                          "several: --gpu 0,1 or --gpu all");
-    return;
+    return driver;
   }
   if (!arguments.place.empty()) settings.place = live::place_named("--place", arguments.place);
   settings.moves.window = time_of("--move-window", arguments.move_window, settings.moves.window);
+  return driver;
+}
+
+// Without a driver the daemon starts all the same: only its programs need one.
+DriverFacts facts_if_there_is_a_driver() {
+  try {
+    return driver_facts();
+  } catch (const RunError&) {
+    return {};
+  }
+}
+
+// The GPUs to claim: those that the driver has.
+std::vector<live::GpuFacts> gpus_to_claim(const live::DaemonSettings& settings, const DriverFacts& driver) {
+  if (settings.gpus.size() > 1 || driver.gpus.empty()) return settings.gpus;
+  const unsigned number = settings.gpus.front().number;
+  live::check_number("--gpu", number, driver);
+  return {{number, driver.gpus[number].uuid, driver.gpus[number].name, driver.gpus[number].memory}};
 }
 
 // Options that would do nothing, or admit nobody.
@@ -167,7 +189,7 @@ int serve(const ServeArguments& arguments) {
   const PolicyEntry& entry = Policies::named(arguments.policy, "--policy", "policy");
   live::DaemonSettings settings;
   settings.socket = arguments.socket;
-  place(arguments, settings);
+  std::optional<DriverFacts> driver = place(arguments, settings);
   settings.group = arguments.group;
   settings.rights = rights_of(arguments);
   settings.gate.in_flight = arguments.in_flight;
@@ -217,10 +239,12 @@ int serve(const ServeArguments& arguments) {
   if (settings.memory.managed) settings.memory.slice = time_slice_of(entry, values);
   // Else each synchronisation would end a turn, and could cost a move of all memory.
   settings.whole_jobs = settings.memory.slice.has_value() && policy->needs().has(Capability::evict);
+  if (!driver) driver = facts_if_there_is_a_driver();  // in a child, so before the daemon has threads
+  const std::vector<live::GpuFacts> its = gpus_to_claim(settings, *driver);
   if (settings.memory.whole || migrates)
     settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
-  const int cuda = driver_cuda();  // in a child, so before the daemon has threads
   live::Daemon daemon(entry.name, policy, settings);
+  const live::GpuClaims claims(its);
   const std::atomic<bool>& stop = catch_interrupts();
   std::string gpus;
   for (const live::GpuFacts& gpu : settings.gpus) gpus += fmt::format(" {}", gpu.number);
@@ -231,11 +255,14 @@ int serve(const ServeArguments& arguments) {
     to_stderr(
         "note: memory moves, so each program is one job, and its turns last a time slice, unless exec "
         "--jobs says otherwise\n");
-  if (cuda > intercept::kKnownCuda)
+  for (const std::string& line : claims.notes()) to_stderr("note: {}\n", line);
+  if (!driver->library.empty() && driver->gpus.empty())
+    to_stderr("note: the CUDA driver has no GPU here, so --gpu cannot be checked\n");
+  if (driver->cuda > intercept::kKnownCuda)
     to_stderr(
         "note: the driver is of CUDA {}, newer than this build of Gangway ({}): its new functions bypass the "
         "gate; see functions_not_known in gangway status --json\n",
-        cuda_version_text(cuda), cuda_version_text(intercept::kKnownCuda));
+        cuda_version_text(driver->cuda), cuda_version_text(intercept::kKnownCuda));
   std::fflush(stdout);
   daemon.run(stop);
   return daemon.log_is_whole() ? 0 : 1;

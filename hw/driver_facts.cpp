@@ -60,12 +60,6 @@ Told told_by_driver() {
   return told;
 }
 
-int cuda_told_by_driver() {
-  void* const driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL);
-  int cuda = 0;
-  return driver != nullptr && ask_driver(driver, "cuDriverGetVersion", &cuda) ? cuda : 0;
-}
-
 }  // namespace
 
 DriverFacts driver_facts() {
@@ -79,8 +73,6 @@ DriverFacts driver_facts() {
   }
   return facts;
 }
-
-int driver_cuda() { return asked_in_child(cuda_told_by_driver).value_or(0); }
 
 std::string driver_module_version() {
   std::ifstream module("/sys/module/nvidia/version");

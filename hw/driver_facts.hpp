@@ -25,9 +25,6 @@ struct DriverFacts {
 // RunError if no driver can be loaded. A driver that does not start, for lack of a GPU, reports no GPUs.
 DriverFacts driver_facts();
 
-// Of these facts `cuda` alone, without a look at GPUs, which takes long; also 0 if no driver can be loaded.
-int driver_cuda();
-
 // Of the kernel module alone: "580.159.04"; empty if there is none.
 std::string driver_module_version();
 

@@ -40,8 +40,10 @@ bool checkpoints(const fs::path& process) {
 
 bool earlier_number(const DeviceProcess& a, const DeviceProcess& b) { return a.process < b.process; }
 
-std::string command_of(const fs::path& process) {
-  std::ifstream in(process / "cmdline");
+}  // namespace
+
+std::string command_of(const std::string& process) {
+  std::ifstream in(process + "/cmdline");
   std::string words(kLongestCommand, '\0');
   in.read(words.data(), static_cast<std::streamsize>(words.size()));
   words.resize(static_cast<std::size_t>(in.gcount()));
@@ -49,8 +51,6 @@ std::string command_of(const fs::path& process) {
   std::replace(words.begin(), words.end(), '\0', ' ');
   return words;
 }
-
-}  // namespace
 
 DeviceProcesses processes_with(const std::string& file) {
   DeviceProcesses all;
@@ -64,7 +64,7 @@ DeviceProcesses processes_with(const std::string& file) {
     const auto open = has_open(process->path(), file);
     if (!open) ++all.not_looked_at;
     if (open.value_or(false) && !checkpoints(process->path()))
-      all.found.push_back({static_cast<pid_t>(std::stol(name)), command_of(process->path())});
+      all.found.push_back({static_cast<pid_t>(std::stol(name)), command_of(process->path().string())});
   }
   std::sort(all.found.begin(), all.found.end(), earlier_number);
   return all;

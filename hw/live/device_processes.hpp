@@ -32,6 +32,9 @@ struct DeviceProcesses {
   std::size_t not_looked_at = 0;     // others, into which this user may not look
 };
 
+// The command of a process, by its folder in /proc, as in DeviceProcess.
+std::string command_of(const std::string& process);
+
 // The processes that have the file open, but for those that daemons have for checkpoints. Nobody has a file
 // open that does not exist.
 DeviceProcesses processes_with(const std::string& file);

@@ -4,8 +4,10 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include "hw/driver_facts.hpp"
+#include "hw/live/gpu_claims.hpp"
 #include "hw/live/live_session.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
 #include "models/world.hpp"
@@ -28,19 +30,23 @@ void check_memory(Bytes wanted) {
 }
 
 // Its programs go on from one unit of an experiment to the next.
-live::LiveSession& session(const WorldSetup& setup) {
-  static std::unique_ptr<live::LiveSession> session;
-  if (session != nullptr && session->is_for(setup)) return *session;
+struct ClaimedSession {
+  live::GpuClaims claims;
+  live::LiveSession live;
+  bool noted = false;  // a run has remarked what the claims say
+};
+
+ClaimedSession& session(const WorldSetup& setup) {
+  static std::unique_ptr<ClaimedSession> session;
+  if (session != nullptr && session->live.is_for(setup)) return *session;
   session.reset();
   const auto wanted = static_cast<std::size_t>(setup.device.gpus);
-  std::vector<live::GpuFacts> gpus(1);
-  if (wanted > 1) {
-    gpus = live::gpus_of_driver();
-    if (gpus.size() < wanted)
-      throw RunError(
-          fmt::format("the experiment wants {} GPUs, and this machine has {}", wanted, gpus.size()));
-    gpus.resize(wanted);
-  }
+  std::vector<live::GpuFacts> all = live::gpus_of_driver();
+  if (all.size() < wanted)
+    throw RunError(fmt::format("the experiment wants {} GPUs, and this machine has {}", wanted, all.size()));
+  all.resize(wanted);
+  // The daemon of one GPU needs to know nothing of it.
+  const std::vector<live::GpuFacts> gpus = wanted > 1 ? all : std::vector<live::GpuFacts>(1);
   live::MemorySettings memory;
   memory.managed = setup.moves_memory;
   if (memory.managed) {
@@ -48,7 +54,7 @@ live::LiveSession& session(const WorldSetup& setup) {
     memory.most = live::LiveSession::most_memory(setup);
     check_memory(setup.device.memory);
   }
-  session = std::make_unique<live::LiveSession>(memory, gpus, setup.placing);
+  session.reset(new ClaimedSession{live::GpuClaims(all), {memory, gpus, setup.placing}});
   return *session;
 }
 
@@ -67,8 +73,11 @@ class LiveWorld : public World {
 
   std::uint64_t run(Policy& policy, const RunSeed& seed, std::span<const std::uint32_t> order,
                     TraceSink& trace) override {
-    const auto [records, remarks] = session(setup_).play({setup_, seed, order, policy, trace});
+    ClaimedSession& its = session(setup_);
+    const auto [records, remarks] = its.live.play({setup_, seed, order, policy, trace});
     for (const Record& record : records) trace.record(record);
+    if (!std::exchange(its.noted, true))
+      for (const std::string& note : its.claims.notes()) trace.remark(note);
     for (const std::string& remark : remarks) trace.remark(remark);
     return records.size();
   }
@@ -168,7 +177,7 @@ const Registration<WorldEntry> registered_live_world{WorldEntry{
       if (setup.moves_memory && setup.device.gpus != 1)
         throw InputError(Origin{"--world live", 0}, "device.gpus", fmt::format("{} GPUs", setup.device.gpus),
                          "1 beside a policy that moves memory");
-      return session(setup).prepare(setup, workload, stop);
+      return session(setup).live.prepare(setup, workload, stop);
     }}};
 
 }  // namespace

@@ -1,7 +1,10 @@
 """A daemon and its programs, on the stand-in driver: gangway serve and gangway exec as people use them."""
 
+import atexit
+import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -14,7 +17,21 @@ CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
 LIMIT = 120
 # Who is started in the background may ignore SIGINT, and whatever he starts would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+# A machine of its own: other tests run daemons at the same time, whose claims of the same GPU would be noted.
+MACHINE = os.environ["STANDIN_MACHINE"] = str(os.getpid())
 LOOK = 0.05  # seconds between looks at what the daemon says: each look is a process
+
+
+def uuid(gpu):
+    return "GPU-67616e67-7761-7900-0000-00%s%02x" % (int(MACHINE).to_bytes(4, "little").hex(), gpu)
+
+
+def claims():
+    """Files of /dev/shm by which daemons of this machine claim its GPUs."""
+    return glob.glob("/dev/shm/gangway-" + uuid(0)[:-2] + "*")
+
+
+atexit.register(lambda: [os.remove(file) for file in claims()])
 
 
 def kill_all(processes):
@@ -68,8 +85,9 @@ class Daemon:
     def end(self):
         self.process.send_signal(signal.SIGTERM)
         out, err = self.process.communicate(timeout=LIMIT)
-        if self.around is None:  # this machine's driver may be newer than the build
-            err = "".join(line for line in err.splitlines(True) if not line.startswith("note: the driver is of CUDA"))
+        if self.around is None:  # on this machine's driver, which may be newer than the build
+            others = r"note: the driver is of CUDA|note: process \d+ .* schedules GPU"
+            err = "".join(line for line in err.splitlines(True) if not re.match(others, line))
         steps = [line.split(",") for line in self.logged()][1:]
         shutil.rmtree(self.folder)
         return out, err, steps

@@ -10,10 +10,10 @@ import tempfile
 import time
 import unittest
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish
+from live_daemon import CLIENT, GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish, uuid
 from memory_programs import CLIENT as MEMORY_CLIENT, MIB, helpers
 
-UUID = ["GPU-67616e67-7761-7900-0000-%012x" % gpu for gpu in range(4)]
+UUID = [uuid(gpu) for gpu in range(4)]
 
 
 class GpuPrograms(unittest.TestCase):

@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon
 from live_experiments import FOREVER, LiveExperiments, client, loop, running
 
 MEMORY_CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
@@ -94,6 +94,29 @@ class LiveWorld(LiveExperiments):
             time.sleep(0.05)
         self.assertEqual(run.communicate()[1], b"")
         self.assertEqual(found, {(os.getpriority(os.PRIO_PROCESS, 0), os.SCHED_OTHER)})
+
+    def test_a_daemon_on_the_same_gpu_is_noted(self):
+        path = self.file(client("a", loop(1, 200)), "[passthrough, fcfs]", horizon="50 ms")
+        daemon = Daemon("--policy", "fcfs", around={"LD_LIBRARY_PATH": STANDIN, "STANDIN_DEVICES": "2"})
+        result = self.run_file(path)
+        notes = [line for line in result.stderr.splitlines() if "schedules" in line]
+        self.assertEqual(len(notes), 1, result.stderr)  # of one run, as the daemon is one for all
+        self.assertRegex(notes[0], rf"^note: point 0 under \S+: process {daemon.process.pid} of .* schedules GPU 0, too: while both have")
+        self.assertEqual(["note: " + note for note in json.loads((self.folder / "out/manifest.json").read_text())["notes"]], notes)
+        daemon.end()
+        self.assertNotIn("schedules", self.run_file(path, "--force").stderr)
+
+    def test_a_daemon_says_if_an_experiment_has_its_gpu(self):
+        run = subprocess.Popen([GANGWAY, "run", self.file(client("a", loop(1, 200)), horizon="100 s"), "--world", "live", "--out", self.folder / "out"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        end = time.monotonic() + LIMIT
+        while not running():
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.05)
+        _, err, _ = Daemon("--policy", "fcfs", around={"LD_LIBRARY_PATH": STANDIN}).end()
+        run.terminate()
+        run.communicate(timeout=LIMIT)
+        self.assertRegex(err, rf"^note: process {run.pid} of \S+ \(\S+ run .*\) schedules GPU 0, too: .*\n$")
 
     def test_two_gpus(self):
         # Each has a client that always works; with one GPU they would take turns.

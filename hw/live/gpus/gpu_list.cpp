@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <sstream>
 
-#include "hw/driver_facts.hpp"
 #include "models/error.hpp"
+#include "models/utf8.hpp"
 
 namespace gangway::live {
 std::string text_of(const GpuUuid& uuid) {
@@ -18,9 +19,11 @@ std::string text_of(const GpuUuid& uuid) {
   return text;
 }
 
-std::vector<GpuFacts> gpus_of_driver() {
+std::vector<GpuFacts> gpus_of_driver() { return gpus_of(driver_facts()); }
+
+std::vector<GpuFacts> gpus_of(const DriverFacts& driver) {
   std::vector<GpuFacts> all;
-  for (const DriverGpu& gpu : driver_facts().gpus) {
+  for (const DriverGpu& gpu : driver.gpus) {
     const auto number = static_cast<unsigned>(all.size());
     if (gpu.uuid == kNoGpu || gpu.memory == 0)
       throw RunError(fmt::format("the CUDA driver does not say what GPU {} is", number));
@@ -28,6 +31,20 @@ std::vector<GpuFacts> gpus_of_driver() {
   }
   if (all.empty()) throw RunError("the CUDA driver has no GPU");
   return all;
+}
+
+void check_number(const std::string& option, unsigned number, const DriverFacts& driver) {
+  if (number < driver.gpus.size()) return;
+  std::string all;
+  for (std::size_t g = 0; g < driver.gpus.size(); ++g)
+    all += fmt::format("{}{} ({})", g == 0 ? "" : ", ", g, in_one_line(driver.gpus[g].name));
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  throw InputError(
+      {option, 0}, "gpu", quote(std::to_string(number)),
+      fmt::format(
+          "a GPU that the driver has here{}: {}",
+          visible == nullptr ? "" : fmt::format(", with CUDA_VISIBLE_DEVICES={}", in_one_line(visible)),
+          all));
 }
 
 bool one_gpu(const std::string& list) { return list.find(',') == std::string::npos && list != "all"; }

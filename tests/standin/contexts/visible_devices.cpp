@@ -1,5 +1,6 @@
 #include "tests/standin/contexts/visible_devices.hpp"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -34,6 +35,8 @@ unsigned machine_devices() {
 CUuuid uuid_of(unsigned physical) {
   CUuuid uuid{};
   std::memcpy(uuid.bytes, "gangway", 7);
+  static const auto machine = static_cast<std::uint32_t>(environment_number("STANDIN_MACHINE", 0));
+  std::memcpy(uuid.bytes + 11, &machine, sizeof machine);
   uuid.bytes[15] = static_cast<char>(physical);
   return uuid;
 }
