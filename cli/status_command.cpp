@@ -375,7 +375,8 @@ void add_status(CLI::App& app, int& code) {
   sub->add_option("--gpu", arguments->gpu, "GPU whose daemon to ask (default 0)")->check(CLI::Range(0U, 63U));
   sub->add_option("--socket", arguments->socket,
                   "where the daemon listens (default " + live::default_socket() +
-                      ", with -N for GPU N from 1 on; else " + live::kServiceSocket + ", of the service)")
+                      ", with -N for GPU N from 1 on; else the service's, " + live::kServiceSocket +
+                      ", likewise)")
       ->type_name(value_type::kFile);
   sub->add_flag("--json", arguments->json, "print JSON; hw/live/README.md explains its keys");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");

@@ -51,7 +51,7 @@ class Installed(unittest.TestCase):
         folder = self.install("program")
         self.use(folder / "bin/gangway", folder / "share/gangway")
         for file in ("share/bash-completion/completions/gangway", "share/fish/vendor_completions.d/gangway.fish", "lib/systemd/system/gangway.service",
-                     "share/man/man1/gangway.1.gz", "include/gangway/preemptible.cuh"):
+                     "lib/systemd/system/gangway@.service", "share/man/man1/gangway.1.gz", "include/gangway/preemptible.cuh"):
             self.assertTrue((folder / file).stat().st_size, file)
         empty = [path for path in folder.rglob("*") if path.is_dir() and not any(path.iterdir())]
         self.assertEqual(empty, [])
@@ -67,6 +67,32 @@ class Installed(unittest.TestCase):
         if shutil.which("man"):
             done = subprocess.run(["man", "--warnings", "-E", "UTF-8", "-l", "-Tutf8", "-Z", BUILD / "packaging/gangway.1.gz"], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    def units(self):
+        """The units, as if installed with the program of this build."""
+        for name in ("gangway.service", "gangway@.service"):
+            text = (BUILD / "packaging" / name).read_text()
+            program = re.search(r"^ExecStart=(\S+/gangway) serve ", text, re.MULTILINE)[1]
+            (self.folder / name).write_text(text.replace(program, str(BUILD / "gangway")))
+            yield self.folder / name
+
+    def test_systemd_takes_the_units(self):
+        if not shutil.which("systemd-analyze"):
+            self.skipTest("there is no systemd")
+        one, template = self.units()
+        done = subprocess.run(["systemd-analyze", "verify", "--man=no", "--recursive-errors=no", one, str(template).replace("@", "@1")],
+                              capture_output=True, text=True, env={**ALONE, "SYSTEMD_LOG_LEVEL": "info"})
+        self.assertEqual((done.returncode, done.stdout + done.stderr), (0, ""))
+
+    def test_programs_find_the_sockets_of_the_units(self):
+        for unit in self.units():
+            runtime = re.search("^Environment=XDG_RUNTIME_DIR=(.+)$", unit.read_text(), re.MULTILINE)[1]
+            said = subprocess.run([BUILD / "gangway", "exec", "--help"], capture_output=True, text=True, check=True,
+                                  env={**ALONE, "XDG_RUNTIME_DIR": runtime}).stdout
+            default, service = re.search(r"\(default (\S+), with -N for GPU N from 1 on; else the service's, (\S+), likewise\)",
+                                         " ".join(said.split())).groups()
+            self.assertEqual(default, service)
+            self.assertIn(f"\nRuntimeDirectory={pathlib.Path(service).parent.name}\n", unit.read_text())
 
     def test_a_wheel_carries_program_and_data(self):
         if not list((BUILD / "python/gangway").glob("_core*")):

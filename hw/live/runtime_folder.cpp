@@ -19,6 +19,10 @@ bool is_own(const std::string& path) {
          (status.st_mode & 0022) == 0;
 }
 
+std::string of_gpu(const std::string& socket, unsigned gpu) {
+  return gpu == 0 ? socket : socket + "-" + std::to_string(gpu);
+}
+
 std::string not_own(const std::string& path) { return path + " is not a folder of this user alone"; }
 
 }  // namespace
@@ -47,14 +51,12 @@ std::string own_folder() {
   return path;
 }
 
-std::string default_socket(unsigned gpu) {
-  return own_folder_path() + (gpu == 0 ? "/socket" : "/socket-" + std::to_string(gpu));
-}
+std::string default_socket(unsigned gpu) { return of_gpu(own_folder_path() + "/socket", gpu); }
 
 std::string socket_to_join(unsigned gpu, const std::string& service) {
-  const std::string own = default_socket(gpu);
-  if (gpu != 0 || access(service.c_str(), F_OK) != 0) return own;
-  return connect_to(own) ? own : service;  // a daemon that was killed leaves its socket behind
+  const std::string own = default_socket(gpu), others = of_gpu(service, gpu);
+  if (access(others.c_str(), F_OK) != 0) return own;
+  return connect_to(own) ? own : others;  // a daemon that was killed leaves its socket behind
 }
 
 }  // namespace gangway::live

@@ -13,7 +13,8 @@ std::string own_folder_path();
 std::string own_folder_problem();
 // The default socket of a GPU's daemon. Creates nothing.
 std::string default_socket(unsigned gpu = 0);
-inline constexpr const char* kServiceSocket = "/run/gangway/socket";  // packaging/gangway.service
+// That of GPU 0; as above, -N for GPU N. packaging/gangway.service
+inline constexpr const char* kServiceSocket = "/run/gangway/socket";
 // The socket by which to find a GPU's daemon: the default one; where nobody listens, that of the machine's
 // service, if there is one.
 std::string socket_to_join(unsigned gpu, const std::string& service = kServiceSocket);

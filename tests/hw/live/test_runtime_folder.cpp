@@ -22,6 +22,9 @@ TEST_CASE("programs join the user's own daemon, else the machine's service", "[l
   write_file(service, "");
   CHECK(socket_to_join(0, service) == service);
   CHECK(socket_to_join(1, service) == default_socket(1));  // the service has GPU 0
+  write_file(service + "-1", "");
+  CHECK(socket_to_join(1, service) == service + "-1");
+  CHECK(socket_to_join(2, service) == default_socket(2));
   std::filesystem::create_directory(own_folder_path());
   write_file(own, "");  // left behind by a daemon that was killed
   CHECK(socket_to_join(0, service) == service);
@@ -35,6 +38,7 @@ TEST_CASE("programs join the user's own daemon, else the machine's service", "[l
   CHECK(socket_to_join(0, service) == service);
   REQUIRE(listen(daemon.get(), 1) == 0);
   CHECK(socket_to_join(0, service) == own);
+  CHECK(socket_to_join(1, service) == service + "-1");
   if (before != nullptr)
     setenv("XDG_RUNTIME_DIR", kept.c_str(), 1);
   else
