@@ -8,8 +8,8 @@
 namespace gangway {
 
 enum class Placing : std::uint8_t {
-  fixed,         // in client order, round robin
-  least_loaded,  // at the release of a client's first job: the GPU whose clients need the least time
+  fixed,       // in client order, round robin
+  least_used,  // at the release of a client's first job: the GPU whose clients are expected to use it least
 };
 
 // Assigns clients in turn, in client order, to the GPUs that they may use. The device has `gpus`; the client

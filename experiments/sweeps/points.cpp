@@ -71,12 +71,12 @@ bool grants_nothing(const ChosenPolicy& chosen) {
 }
 
 Placing read_placing(const Field& field, const Point& point) {
-  if (field.one_of({"fixed", "least-loaded"}) == "fixed") return Placing::fixed;
+  if (field.one_of({"fixed", "least-used"}) == "fixed") return Placing::fixed;
   if (const Workload& workload = point.workload->sample();
       !plays_recordings(workload) && !runs_programs_alone(workload))
-    field.fail("least-loaded for clients with kernels",
+    field.fail("least-used for clients with kernels",
                "programs or recordings of them, which stay on one GPU");
-  return Placing::least_loaded;
+  return Placing::least_used;
 }
 
 }  // namespace

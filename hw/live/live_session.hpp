@@ -27,7 +27,7 @@ class LiveSession : public Watcher {
  public:
   // `memory`: whether programs' memory moves, so that programs can be played that do not fit together.
   // `gpus`: the daemon's. With `fixed` a client's number determines its GPU; otherwise it is the one with the
-  // least load when its program starts.
+  // least load when its program starts (gpus/placement.hpp).
   LiveSession(const MemorySettings& memory, const std::vector<GpuFacts>& gpus, Placing placing);
   ~LiveSession();
 

@@ -101,7 +101,7 @@ void check_several(const WorldRequest& request, const WorldEntry& world) {
     refuse(fmt::format("1 in the world {} with arbitration: mps", world.name));
   const GpuSet all = GpuSet::first(static_cast<std::uint32_t>(setup.device.gpus));
   for (const Client& client : setup.workload.clients)
-    if (setup.placing == Placing::least_loaded && common(client.gpus, all) != all)
+    if (setup.placing == Placing::least_used && common(client.gpus, all) != all)
       refuse(fmt::format("place: fixed in the world {}, as {} may not use all of them", world.name,
                          client.name));
 }

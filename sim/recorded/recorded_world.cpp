@@ -175,7 +175,7 @@ void RecordedWorld::first_or_next_release(RecordedClient& client) {
 
 void RecordedWorld::begin_threads(RecordedClient& client) {
   if (client.begun) return;
-  if (setup_.placing == Placing::least_loaded) place_where_least_is_used(client);
+  if (setup_.placing == Placing::least_used) place_where_least_is_used(client);
   client.begun = true;
   for (HostThread& thread : client.threads)
     if (thread.home) take_next(client, thread);

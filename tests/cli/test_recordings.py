@@ -172,13 +172,13 @@ class Recordings(ProgramTest):
         self.play(clients, two, "turns")
         self.assertEqual(set(self.times("B", "turns")), {311_000})
         self.assertGreater(self.times("C", "turns")[0], 311_000)
-        self.play(clients, lambda text: two(text) + "place: least-loaded\n", "least")
+        self.play(clients, lambda text: two(text) + "place: least-used\n", "least")
         self.assertEqual(set(self.times("A", "least")), {2_012_000})
         self.assertGreater(self.times("C", "least")[0], 311_000)
         self.refused_by("'best'", "place", lambda text: text + "place: best\n")
 
     def test_a_place_is_for_recorded_programs(self):
-        self.refused_by("least-loaded for clients with kernels", "place", lambda text: text + "place: least-loaded\n",
+        self.refused_by("least-used for clients with kernels", "place", lambda text: text + "place: least-used\n",
                         clients="    - {name: A, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
 
     def test_timelines_show_who_has_the_gpu_under_every_kind_of_policy(self):

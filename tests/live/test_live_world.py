@@ -122,7 +122,7 @@ class LiveWorld(LiveExperiments):
         # Each has a client that always works; with one GPU they would take turns.
         clients = "".join(client(f"c{i}", loop(4, 1000), "repeat: {jobs: endless}") for i in range(2))
         policies = "[fcfs, {name: rr, params: {quantum: 20 ms}}, passthrough]"
-        for place in ("fixed", "least-loaded"):
+        for place in ("fixed", "least-used"):
             with self.subTest(place=place), mock.patch.dict(os.environ, STANDIN_DEVICES="2"):
                 self.run_file(self.file(clients, policies, more=f"place: {place}\n"), "--set", "device.gpus=2", "--trace", "--force")
                 rows = self.rows()
@@ -140,7 +140,7 @@ class LiveWorld(LiveExperiments):
         two = client("a", loop(4, 1000)) + client("b", loop(4, 1000), "gpus: [1]")
         for policies, more, code, words in (
                 ("[timeslice]", "", 2, "found 2 GPUs, expected 1 in the world live under the policy 'timeslice'"),
-                ("[fcfs]", "place: least-loaded\n", 2, "place: fixed in the world live, as b may not use all of them"),
+                ("[fcfs]", "place: least-used\n", 2, "place: fixed in the world live, as b may not use all of them"),
                 ("[fcfs]", "", 1, "the experiment wants 2 GPUs, and this machine has 1")):
             with self.subTest(policies=policies, code=code):
                 result = self.run_file(self.file(two, policies, more=more), "--set", "device.gpus=2", "--force", code=code)

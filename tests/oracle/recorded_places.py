@@ -24,11 +24,11 @@ class Gpus:
     def __init__(self, world, device, place):
         self.gpus = [Gpu(world, number, device) for number in range(device.get("gpus", 1))]
         self.placed = []
-        self.least_loaded = place == "least-loaded"
+        self.least_used = place == "least-used"
         for client in world.clients:
             client.places = self
             client.may_use = sorted(client.may_use or range(len(self.gpus)))
-            if not self.least_loaded:
+            if not self.least_used:
                 self.gpus[client.may_use[client.index % len(client.may_use)]].join(client)
 
     def decide(self):
@@ -36,7 +36,7 @@ class Gpus:
 
     def place(self, client):
         """Its first job is released."""
-        if not self.least_loaded or client.gpu:
+        if not self.least_used or client.gpu:
             return
         self._least(client.may_use).join(client)
         self.placed.append(client)

@@ -184,7 +184,7 @@ def give_gpus(draw, device, workload):
         if "releases" in client.get("repeat", {}) and draw.random() < 0.5:
             late = draw.randrange(500_000)
             client["repeat"]["releases"] = [time(quantity(release) + late) for release in client["repeat"]["releases"]]
-    return draw.choice([None, "fixed", "least-loaded", "least-loaded"])
+    return draw.choice([None, "fixed", "least-used", "least-used"])
 
 
 def experiment(workload, device, policy="passthrough", grant=None, horizon="100 ms", mechanism="ideal", **more):

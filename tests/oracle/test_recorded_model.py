@@ -242,7 +242,7 @@ def test_where_least_is_used():
     clients["b"]["arrive"] = "1001 ns"
     check({"a": one_kernel(100), "b": one_kernel(100), "c": one_kernel(50)},
           {"a": [(1000, 1010, 1112), (1100, 2110, 2212)], "b": [(1001, 1011, 1113)], "c": [(1002, 1116, 1168)]},
-          {**sliced(length=1000, switch=5), "gpus": 2}, terms={"place": "least-loaded"}, **clients)
+          {**sliced(length=1000, switch=5), "gpus": 2}, terms={"place": "least-used"}, **clients)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ using Jobs = std::vector<std::string>;
 TEST_CASE("recorded clients are placed where least is used", "[recorded]") {
   RecordedScenario s;
   s.device.gpus = 2;
-  s.placing = Placing::least_loaded;
+  s.placing = Placing::least_used;
   s.slice(1000, 5);
   // Two requests within 100: A uses all of the first GPU, however late they come.
   // The second kernel begins 1000 behind the first one, as nothing recorded says how soon it can.
