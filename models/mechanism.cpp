@@ -16,6 +16,26 @@ bool evictions_end_rounds(const Kernel& kernel) {
          !kernel.eviction_delay;
 }
 
+bool evictions_of_another(const Kernel& kernel, const MechanismEntry& mechanism) {
+  if (kernel.measured == nullptr || kernel.measured->mechanism.empty()) return false;
+  if (!kernel.eviction_delay && !kernel.useful && kernel.measured->evictions.empty()) return false;
+  return !mechanism.evicts_like(Mechanisms::named(kernel.measured->mechanism, "measured", "mechanism"));
+}
+
+CommandDelays Mechanism::applicable_delays(const Kernel& kernel, const Device& device) const {
+  if (kernel.measured == nullptr || kernel.measured->mechanism.empty() ||
+      !evictions_of_another(kernel, entry()))
+    return delays(kernel, device);
+  Kernel other = kernel;
+  other.eviction_delay.reset();
+  other.useful.reset();
+  MeasuredLaunches launches = *kernel.measured;
+  launches.evictions.clear();
+  launches.near = 1;
+  other.measured = std::make_shared<const MeasuredLaunches>(std::move(launches));
+  return delays(other, device);
+}
+
 const MechanismEntry& Mechanism::entry() const {
   if (entry_ == nullptr) throw std::logic_error("a mechanism that is not registered");
   return *entry_;
@@ -24,6 +44,11 @@ const MechanismEntry& Mechanism::entry() const {
 const ParameterValues& Mechanism::values() const {
   static_cast<void>(entry());
   return *values_;
+}
+
+bool MechanismEntry::evicts_like(const MechanismEntry& other) const {
+  const auto way = [](const MechanismEntry& m) { return m.evicts_as.empty() ? m.name : m.evicts_as; };
+  return way(*this) == way(other);
 }
 
 std::unique_ptr<Mechanism> MechanismEntry::make(const ParameterValues& values) const {

@@ -30,8 +30,7 @@ struct CommandDelays {
   // The time that one of them adds to the drain, in ps; 0: blocks are persistent.
   std::int64_t claim_ps = 0;
 
-  // Measurements of the kernel's launches; they live as long as the kernel. Null: none.
-  const MeasuredLaunches* measured = nullptr;
+  std::shared_ptr<const MeasuredLaunches> measured = {};  // of the kernel's launches; null: none
   // Rounds of block-tasks in step between two looks of a block, of which an eviction ends with the last; 0:
   // it ends after the drain.
   std::int64_t rounds = 0;
@@ -55,6 +54,9 @@ class Mechanism {
  public:
   virtual ~Mechanism() = default;
   virtual CommandDelays delays(const Kernel& kernel, const Device& device) const = 0;
+  // The same, without evictions of the kernel that were measured under a mechanism which evicts in another
+  // way. Needs an entry where the kernel says under which they were.
+  CommandDelays applicable_delays(const Kernel& kernel, const Device& device) const;
   // Time of the kernel in this mechanism's form, alone on the device, without eviction or jitter.
   virtual Duration running_time(const Kernel& kernel, const Device&) const { return kernel.transformed(); }
   virtual MoveDelays moves() const { return {}; }
@@ -82,24 +84,31 @@ bool evictions_end_rounds(const Kernel& kernel);
 struct MechanismEntry : Described {
   PreemptionLevel needs = PreemptionLevel::block_task;
   std::unique_ptr<Mechanism> (*create)(const ParameterValues&) = nullptr;
+  std::string evicts_as;  // the mechanism in whose way it evicts; empty: in one of its own
 
   // The entry must outlive the result, as registered ones do.
   std::unique_ptr<Mechanism> make(const ParameterValues& values) const;
+  // Whether it evicts in the same way as another one, so that one's measured evictions tell the other's.
+  bool evicts_like(const MechanismEntry& other) const;
 };
 using Mechanisms = Registry<MechanismEntry>;
+
+// Whether evictions of the kernel were measured, but under a mechanism that evicts in another way.
+bool evictions_of_another(const Kernel& kernel, const MechanismEntry& mechanism);
 using ChosenMechanism = Chosen<MechanismEntry>;
 
 template <typename M>
 struct MechanismRegistration : Registration<MechanismEntry> {
   MechanismRegistration(std::string name, std::string summary, PreemptionLevel needs,
-                        std::vector<Parameter> parameters,
+                        std::vector<Parameter> parameters, std::string evicts_as = {},
                         const std::source_location& where = std::source_location::current())
       : Registration<MechanismEntry>(
             MechanismEntry{{std::move(name), std::move(summary), std::move(parameters)},
                            needs,
                            [](const ParameterValues& values) -> std::unique_ptr<Mechanism> {
                              return std::make_unique<M>(values);
-                           }},
+                           },
+                           std::move(evicts_as)},
             where) {}
 };
 

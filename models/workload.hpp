@@ -32,6 +32,9 @@ struct MeasuredEviction {
 
 // Measured times of launches of a kernel's preemptible form.
 struct MeasuredLaunches {
+  // Under which the kernel's evictions were measured: `evictions`, and its eviction_delay and useful share.
+  // Empty: they count under every mechanism.
+  std::string mechanism = {};
   // From the order to the first block, after another kernel on the GPU; none: as any launch on the device.
   std::optional<Duration> launch;
   std::optional<Duration> pending_work;  // to read it after the launch; none: as on the device

@@ -12,7 +12,8 @@ namespace {
 
 std::vector<CommandDelays> delays_of(const WorldSetup& setup, const Client& client) {
   std::vector<CommandDelays> delays;
-  for (const Kernel& kernel : client.kernels) delays.push_back(setup.mechanism.delays(kernel, setup.device));
+  for (const Kernel& kernel : client.kernels)
+    delays.push_back(setup.mechanism.applicable_delays(kernel, setup.device));
   return delays;
 }
 
@@ -263,7 +264,7 @@ Duration SimulatedWorld::longer_launch(DeviceId gpu, const CommandDelays& delays
 
 // The same under every policy that evicts the job there.
 double SimulatedWorld::drawn_for(const Launch& launch) const {
-  const MeasuredLaunches* measured = gpus_[launch.gpu.index].resident().delays->measured;
+  const auto& measured = gpus_[launch.gpu.index].resident().delays->measured;
   if (measured == nullptr || measured->near == 1) return 0;
   const JobId job = launch.kernel.job;
   return Stream(seed_.seed, "eviction",

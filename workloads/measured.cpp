@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "models/mechanism.hpp"
+
 namespace gangway {
 namespace {
 
@@ -30,6 +32,8 @@ void read_evictions(const Field& field, MeasuredLaunches& measured) {
 std::shared_ptr<const MeasuredLaunches> read_measured(const Field& field, const Kernel& kernel) {
   Mapping m = field.mapping();
   MeasuredLaunches measured;
+  if (const auto mechanism = m.maybe("mechanism"))
+    measured.mechanism = mechanism->one_of(Mechanisms::names());
   measured.launch = m.maybe_duration("launch", Duration{0});
   measured.pending_work = m.maybe_duration("pending_work", Duration{0});
   measured.after_another = m.maybe_duration("after_another", Duration{0}).value_or(Duration{});

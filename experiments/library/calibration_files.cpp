@@ -87,6 +87,7 @@ std::string device_text(const Calibration& c, const std::string& name, const std
 
 Node launches(const MeasuredLaunches& m) {
   Node node = yaml_mapping({});
+  if (!m.mechanism.empty()) node.put("mechanism", yaml_text(m.mechanism));
   if (m.launch) node.put("launch", yaml_text(to_text(*m.launch)));
   if (m.pending_work) node.put("pending_work", yaml_text(to_text(*m.pending_work)));
   node.put("after_another", yaml_text(to_text(m.after_another)));
@@ -118,8 +119,9 @@ std::string workload_text(const Calibration& c, const std::string& name, const s
       root, {{"", fmt::format("Every kernel measured alone. The eviction delay is the median over random "
                               "moments, `useful` the share of its drain that did\nuseful work ({}: the "
                               "median of all). measured: launches behind another kernel's, and evictions: "
-                              "order, end and work,\nfrom the launch's first block.",
-                              c.useful)}});
+                              "order, end and work,\nfrom the launch's first block. Evictions are those of "
+                              "the mechanism {}.",
+                              c.useful, c.mechanism)}});
 }
 
 // JSON has no infinity.
@@ -143,6 +145,7 @@ std::string json_text(const Calibration& c, const std::string& name, const std::
             {"gangway", build_version()},
             {"commit", build_commit()},
             {"command", command},
+            {"mechanism", c.mechanism},
             {"useful", c.useful},
             {"unit", "ns"}};
   if (c.together_under_mps) json["together_under_mps"] = *c.together_under_mps;

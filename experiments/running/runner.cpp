@@ -13,6 +13,7 @@
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
 #include "experiments/running/slice_bound.hpp"
+#include "experiments/sweeps/foreign_evictions.hpp"
 #include "experiments/sweeps/without_effect.hpp"
 #include "experiments/timelines/trace_files.hpp"
 
@@ -238,6 +239,8 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   }
   for (std::string& one : recordings.notes()) report.notes.push_back(std::move(one));
   for (std::string& one : notes_without_effect(experiment)) report.notes.push_back(std::move(one));
+  if (!options.world->real_time)
+    for (std::string& one : notes_of_foreign_evictions(experiment)) report.notes.push_back(std::move(one));
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(

@@ -83,6 +83,7 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
   c.device = entry.describe();
   c.machine = entry.machine();
   c.clients = plan.clients;
+  c.mechanism = plan.mechanisms.front();
   for (const std::string& mechanism : plan.mechanisms) {
     std::vector<Client> probes;
     for (const Duration length : plan.lengths) probes.push_back(probe(c.device, length));

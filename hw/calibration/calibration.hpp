@@ -55,6 +55,7 @@ struct ExpectedError {
 
 struct Calibration {
   Device device;
+  std::string mechanism;  // which the device's commands and the kernels' evictions are of
   std::vector<FormsOfKernel> forms;
   // Persistent blocks of a launch, by kernel as in readings.
   std::map<std::string, std::int64_t> persistent_blocks;

@@ -20,7 +20,7 @@ CommandDelays FlagMechanism::delays(const Kernel& kernel, const Device& device) 
                        scaled_down(drain, kernel.useful.value_or(useful_)),
                        device.commands.notice,
                        device.commands.pending_work};
-  delays.measured = kernel.measured.get();
+  delays.measured = kernel.measured;
   if (delays.measured != nullptr)
     delays.pending_work = delays.measured->pending_work.value_or(delays.pending_work);
   if (evictions_end_rounds(kernel)) delays.rounds = 1;

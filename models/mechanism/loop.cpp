@@ -7,7 +7,7 @@ namespace {
 
 const MechanismRegistration<FlagMechanism> registered_loop{
     "loop", "rewritten kernels: persistent blocks claim block-tasks and leave between two of them",
-    PreemptionLevel::block_task, FlagMechanism::parameters()};
+    PreemptionLevel::block_task, FlagMechanism::parameters(), "flag-copy"};
 
 }  // namespace
 }  // namespace gangway

@@ -19,7 +19,7 @@ class Microkernel : public Mechanism {
     delays.notice = device.commands.notice + message_;  // YieldedGPU
     delays.registration = registration_ + message_;     // RequestTimeSlice
     delays.wave = resident_blocks(device, kernel);
-    delays.measured = kernel.measured.get();
+    delays.measured = kernel.measured;
     return delays;
   }
   MoveDelays moves() const override { return {message_, message_}; }

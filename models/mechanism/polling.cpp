@@ -34,7 +34,7 @@ CommandDelays PollingMechanism::delays(const Kernel& kernel, const Device& devic
   CommandDelays delays{
       device.commands.launch, seen, drain,     scaled_down(drain, kernel.useful.value_or(useful_)),
       device.commands.notice, {},   host_wait_};
-  delays.measured = kernel.measured.get();
+  delays.measured = kernel.measured;
   if (evictions_end_rounds(kernel)) delays.rounds = every;
   return delays;
 }

@@ -19,7 +19,7 @@ class Slice : public Mechanism {
     delays.launch = device.commands.launch + cost_;
     delays.notice = device.commands.notice;
     delays.wave = resident_blocks(device, kernel);
-    delays.measured = kernel.measured.get();
+    delays.measured = kernel.measured;
     return delays;
   }
   Duration running_time(const Kernel& kernel, const Device&) const override { return kernel.time; }

@@ -18,7 +18,7 @@ class WriteValue : public FlagMechanism {
 
 const MechanismRegistration<WriteValue> registered_write_value{
     "write-value", "State flag written by a stream memory operation, task counter read from host memory",
-    PreemptionLevel::block_task, FlagMechanism::parameters()};
+    PreemptionLevel::block_task, FlagMechanism::parameters(), "flag-copy"};
 
 }  // namespace
 }  // namespace gangway

@@ -263,6 +263,7 @@ clients:
         self.assertIn("expected error of NTT: ", done.stdout)
         measured = [line for line in (out / "workload.yaml").read_text().splitlines() if not line.startswith("#")]
         self.assertEqual("\n".join(measured).count("evictions:"), 2)
+        self.assertEqual("\n".join(measured).count(f"mechanism: {found['mechanism']}\n"), 2)
         self.assertIn("beside_copies: {launch: ", (out / "device.yaml").read_text())
         self.assertGreater(times["t"], 50 * 20_000 / (os.cpu_count() or 1) * 0.9)
         # Interrupted while pairs are played: it replaces the other, but for the expected error.

@@ -226,6 +226,57 @@ Scenario slow_after_idle(std::vector<Client> clients) {
 
 }  // namespace
 
+TEST_CASE("as measured: evictions count only under mechanisms that evict in the same way") {
+  Device device = small_device();
+  device.polls = PollCosts{Duration{3}, Duration{1}};
+  MeasuredLaunches m = evicted({like(40, 48, 42)});
+  m.after_another = Duration{3};
+  const auto differs = [&](const std::string& measured_under, const std::string& mechanism) {
+    Kernel kernel = client("A", 0, 100).kernels[0];
+    kernel.block_tasks = {100'000};
+    kernel.eviction_delay = Duration{50'000};
+    kernel.useful = 0.9;
+    m.mechanism = measured_under;
+    kernel.measured = std::make_shared<const MeasuredLaunches>(m);
+    const auto under = mechanism_from(mechanism);
+    const CommandDelays applicable = under->applicable_delays(kernel, device);
+    CHECK(applicable.measured->after_another == m.after_another);  // launches are not evictions
+    Kernel plain = kernel;
+    plain.eviction_delay.reset();
+    plain.useful.reset();
+    const CommandDelays all = under->delays(kernel, device), rules = under->delays(plain, device);
+    const CommandDelays& expected = applicable.measured->evictions.empty() ? rules : all;
+    CHECK(applicable.drain == expected.drain);
+    CHECK(applicable.drain_work == expected.drain_work);
+    CHECK(evictions_of_another(kernel, under->entry()) == applicable.measured->evictions.empty());
+    return applicable.measured->evictions.empty();
+  };
+  for (const char* same : {"flag-copy", "write-value", "loop"}) {
+    CHECK_FALSE(differs("flag-copy", same));
+    CHECK(differs("basic", same));
+    CHECK(differs("flag-copy", "proxy"));
+  }
+  CHECK_FALSE(differs("basic", "basic"));
+  CHECK(differs("proxy", "proxy-adaptive"));
+  CHECK(differs("flag-copy", "prologue"));
+  for (const char* any : {"flag-copy", "basic", "proxy"}) CHECK_FALSE(differs("", any));
+}
+
+TEST_CASE("as measured: a run under another mechanism goes by that mechanism's rules") {
+  const auto lines = [](const std::string& measured_under, std::vector<MeasuredEviction> evictions) {
+    MeasuredLaunches m = evicted(std::move(evictions));
+    m.mechanism = measured_under;
+    Scenario scenario{{measured(client("A", 0, 100), m), client("B", 50, 20)}};
+    scenario.clients[0].kernels[0].eviction_delay.reset();
+    scenario.mechanism = "prologue";
+    return play(scenario, "srt").lines;
+  };
+  const Lines by_rules = lines("", {});
+  CHECK(lines("flag-copy", {like(40, 45, 41)}) == by_rules);
+  CHECK(lines("prologue", {like(40, 45, 41)}) != by_rules);
+  CHECK(lines("", {like(40, 45, 41)}) != by_rules);
+}
+
 TEST_CASE("after idle: a launch takes longer the longer nothing was on the GPU") {
   // Nothing for 25 before B, for 70 before C, and for 387 before D.
   const Played played = play(
