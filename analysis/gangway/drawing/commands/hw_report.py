@@ -78,10 +78,10 @@ class _Calibration:
         return (found['median']['value'], found['p99']) if found else (math.nan, math.nan)
 
     def of_shortest(self, what):
-        """Likewise, of the shortest block-tasks that it was measured of."""
+        """Likewise, of the shortest block-tasks that it was measured of, and before that their nominal length in ns."""
         found = [(parameter, kernel) for known, kernel, parameter, how in self._found if (known, how) == (what, self.mechanism)]
-        parameter, kernel = min(found, default=(0, ''))
-        return self.quantity(what, kernel, parameter)
+        parameter, kernel = min(found, default=(math.nan, ''))
+        return parameter, *self.quantity(what, kernel, parameter)
 
     def overhead(self, kernel):
         return self.quantity('transformed', kernel)[0] / self.quantity('original', kernel)[0]
@@ -128,8 +128,9 @@ def _table_two(found, printed):
                           'delay, median', '99th percentile', 'block-task, median'], rows)
     overheads = [found.overhead(kernel) for kernel in found.kernels]
     mean = math.exp(sum(map(math.log, overheads)) / len(overheads))
-    beside, late = found.of_shortest('eviction beside its block-task')
-    yield (f'Overhead: geometric mean {mean:.3f} (goal 1.00), worst {max(overheads):.3f} (goal 1.02). Eviction beyond the running block-task: '
+    length, beside, late = found.of_shortest('eviction beside its block-task')
+    yield (f'Overhead: geometric mean {mean:.3f} (goal 1.00), worst {max(overheads):.3f} (goal 1.02). Eviction beyond the running block-task, '
+           f'not of these kernels but of a throttle kernel with block-tasks of {_number(length / 1e3)} µs: '
            f'median {_number(beside / 1e3)} µs (goal 7), 99th percentile {_number(late / 1e3)} µs (goal 25). '
            f'Useful share of a drain: {found.useful:g}.')
     if found.expected:
