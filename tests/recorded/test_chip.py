@@ -42,6 +42,19 @@ class FrsOnAChip(unittest.TestCase):
                 error = float(predicted[policy][metric]) / float(measured[policy][metric]) - 1
                 self.assertLess(abs(error), most, (policy, metric))
 
+    def test_the_page_has_each_applications_ntt(self):
+        head, _, *rows = (CHIP / "README.md").read_text().partition("Fig. 3, NTT of each application")[2].split("\n\n")[1].splitlines()
+        policies = [cell.strip(" `") for cell in head.strip("|").split("|")][1:]
+        sides = [{(row["policy"], row["client"]): float(row["ntt"]) for row in table(folder / "clients.csv")}
+                 for folder in (MEASURED, self.predicted)]
+        self.assertEqual(len(rows) * len(policies), len(sides[0]))
+        for client, *cells in ([cell.strip() for cell in row.strip("|").split("|")] for row in rows):
+            for policy, told in zip(policies, cells):
+                self.assertEqual(told, ", ".join(f"{side[policy, client]:.2f}" for side in sides), (policy, client))
+                error = sides[1][policy, client] / sides[0][policy, client] - 1
+                if policy != "processes":
+                    self.assertLess(abs(error), 0.018 if policy in OWNERS else 0.031, (policy, client))
+
     def test_jobs_are_predicted_as_near_as_the_page_says(self):
         done = subprocess.run([GANGWAY, "compare", self.predicted, MEASURED, "--fail-above", "ntt_p50=0.009,antt=0.02,stp=0.035,ranking=0"],
                               capture_output=True, text=True)
