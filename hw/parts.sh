@@ -82,6 +82,7 @@ hw_parts() {
     hw_part "$experiment-measure" "calibrate${calibration#calibration}" hw_play "$file" "$calibration" cuda
     hw_part "$experiment-compare" "$experiment-predict $experiment-measure" hw_compare "$experiment"
   done
+  hw_part bound calibrate hw_bound
   hw_part rules-predict '' hw_rules sim
   hw_part rules-measure '' hw_rules cuda
   hw_part rules 'rules-predict rules-measure' hw_judge_rules
@@ -160,6 +161,12 @@ hw_compare_twice() {
   local folder=$out/$1
   "$binaries/gangway" compare "$folder/cuda" "$folder/again" --json >"$folder/again.json" &&
     "$binaries/gangway" compare "$folder/cuda" "$folder/again" && hw_compare "$1"
+}
+
+# Task sets of the calibrated kernels, held against their bounds. Cut off before ten minutes are over: the part then goes on where it was.
+hw_bound() {
+  timeout --signal=INT --kill-after=20 570 \
+    "$binaries/gangway" bound --world cuda --draw 120 --from "$out/calibration" --out "$out/bound" --run 0.5
 }
 
 hw_rules() {  # the experiments that show a rule each

@@ -31,6 +31,8 @@ if words[0] == "calibrate":
     (out / "calibration.json").write_text(json.dumps(kernels, indent=1))
     shutil.copy("experiments/recorded/h200/calibration/samples.csv", out)
     sys.exit()
+if words[0] == "run" and "effisha-fig12" in words[1]:
+    words.remove("--trace")  # of millions of blocks
 if words[0] == "run" and "cuda" in words:
     words[words.index("cuda")] = "sim"
     failed = subprocess.call([{gangway!r}, *words, "--seed", "2"])
@@ -38,6 +40,10 @@ if words[0] == "run" and "cuda" in words:
     if not failed:
         manifest.write_text(json.dumps({{**json.loads(manifest.read_text()), "world": "cuda"}}))
     sys.exit(failed)
+if words[0] == "bound":  # fewer sets of shorter runs, and none that is searched for
+    for option, value in (("--world", "sim"), ("--draw", "6"), ("--run", "0.05")):
+        words[words.index(option) + 1] = value
+    words += ["--periods", "0", "--climb", "0"]
 os.execv({gangway!r}, [{gangway!r}, *words])
 """
 
@@ -129,6 +135,34 @@ class Parts(unittest.TestCase):
         self.assertIn("has kernels drawn from seed 3; another --out", other.stderr)
         self.assertEqual((self.out / "random/random-kernels.yaml").read_text(), first)
         self.assertEqual(self.hw("--seed", "x", "random-draw").returncode, 2)
+
+    def test_task_sets_are_held_against_their_bounds(self):
+        done = self.hw("calibrate", "bound")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(self.calls()[1], r"^bound --world cuda --draw \d+ --from \S*/calibration --out \S*/bound ")
+        page = (self.out / "report.md").read_text()
+        for form in ("fixed priorities", "round robin", "queues"):
+            self.assertRegex(page, rf"\| {form} +\| 2 +\|")
+        self.assertRegex(page, r"\| all +\| 6 +\| \d+ +\| 6 +\| \d+ +\| 0\.\d\d ")
+        rows = (self.out / "bound/sets.csv").read_text().splitlines()
+        (self.out / "bound.done").unlink()  # as if it had been cut off
+        (self.out / "bound/sets.csv").write_text("\n".join(rows[:4]) + "\n")
+        self.assertEqual(self.hw("bound").returncode, 0)
+        self.assertEqual((self.out / "bound/sets.csv").read_text().splitlines(), rows)
+
+    def test_effishas_figures_are_printed_predicted_and_measured(self):
+        figures = ("effisha-fig12", "effisha-fig13")
+        done = self.hw("calibrate", *(f"{figure}-{what}" for figure in figures for what in ("predict", "measure")))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        page = (self.out / "report.md").read_text()
+        for other in ("default", "processes"):
+            self.assertIn(f"How much longer all jobs together take than under `{other}`:", page)
+        self.assertRegex(page, r"\| shortest +\| piv +\| < 5.0 % +\| \+?-?\d+\.\d % +\| \+?-?\d+\.\d % ")
+        self.assertRegex(page, r"\| longest +\| mps +\| - +\| ")
+        self.assertIn("Eviction delay in µs, predicted / measured, of all evictions and of each client:", page)
+        self.assertRegex(page, r"\| 0.5 ms +\| effisha +\| 80.00 +\| \d+(\.\d+)? / \d+(\.\d+)? ")
+        self.assertRegex(page, r"\| 4 ms +\| proxy +\| - +\| ")
+        self.assertNotRegex(page, r"\| 4 ms +\| pkm +\| - +\| - / -")  # nothing leaves
 
     def test_a_part_that_fails_holds_up_those_that_need_it_and_no_others(self):
         self.broken.write_text("")

@@ -30,10 +30,11 @@ def text(folder):
         parts += _calibration(found)
     for pair in pairs:
         parts += _experiment(pair)
+    parts += _bounds(folder / 'bound')
     log = folder / 'rules.log'
     if (folder / 'rules.done').exists() and log.is_file():
         parts += ['## The rules of its queues', '```\n' + log.read_text(encoding='utf-8').rstrip() + '\n```']
-    if not calibrations and not pairs:
+    if not calibrations and not pairs and not (folder / 'bound' / 'sets.csv').is_file():
         parts.append('Nothing has been measured yet.')
     return '\n\n'.join(filter(None, parts)) + '\n'
 
@@ -165,6 +166,8 @@ def _experiment(folder):
     predicted, measured = results.read(folder / 'sim'), results.read(folder / 'cuda')
     yield f'## {folder.name}: {measured.title}'
     yield _metrics(predicted, measured)
+    yield from _together(predicted, measured)
+    yield from _delays(predicted, measured)
     yield from _agreement(folder)
     yield _clients(predicted, measured)
     yield from _published(measured)
@@ -193,6 +196,57 @@ def _metrics(predicted, measured):
                      _percent(math.nan if any(bounds) or not mine.mean else said.mean / mine.mean - 1)]
         lines.append(line)
     return markdown_table(head, lines)
+
+
+def _together(predicted, measured):
+    """Where a paper prints how much longer all jobs together take under one policy than under another: of all policies and points."""
+    printed = {(row.relative_to, row.point, row.policy): row for row in measured.published
+               if (row.metric, row.change) == ('makespan_ns', 'overhead') and row.relative_to and not row.client}
+    sides = [{(row.point, row.policy): row.makespan_ns for row in found.summary} for found in (predicted, measured)]
+    for other in dict.fromkeys(other for other, _, _ in printed):
+        lines = []
+        for row in sorted(measured.summary, key=lambda row: row.point):
+            if row.policy == other:
+                continue
+            said = printed.get((other, row.point, row.policy))
+            lines.append([*row.swept, row.policy, f'{_sign(said)}{100 * said.published:.1f} %' if said else '-',
+                          *(_percent(side.get((row.point, row.policy), math.nan) / side.get((row.point, other), math.nan) - 1) for side in sides)])
+        yield f'How much longer all jobs together take than under `{other}`:\n\n' + markdown_table(
+            [*map(names.parameter, measured.swept), 'policy', 'printed', 'predicted', 'measured'], lines)
+
+
+def _delays(predicted, measured):
+    """Where a paper prints how long evictions take: of each client under each policy, predicted / measured."""
+    metric = 'eviction_delay_ns_mean'
+    printed = {(row.point, row.policy): row for row in measured.published if row.metric == metric and not row.client and not row.relative_to}
+    if not printed:
+        return
+    sides = [_delays_of(found.path) for found in (predicted, measured)]
+    clients = list(dict.fromkeys(client for side in sides for _, _, client in side if client))
+    lines = []
+    for row in sorted(measured.summary, key=lambda row: (row.point, row.policy)):
+        found = [[side.get((row.point, row.policy, client), math.nan) / 1e3 for side in sides] for client in ('', *clients)]
+        if all(map(math.isnan, sum(found, []))):
+            continue
+        said = printed.get((row.point, row.policy))
+        lines.append([*row.swept, row.policy, _sign(said) + _number(said.published / 1e3) if said else '-',
+                      *(' / '.join(map(_number, pair)) for pair in found)])
+    yield 'Eviction delay in µs, predicted / measured, of all evictions and of each client:\n\n' + markdown_table(
+        [*map(names.parameter, measured.swept), 'policy', 'printed', 'all', *clients], lines)
+
+
+def _delays_of(folder):
+    """(point, policy, client) -> mean eviction delay in ns, where something was evicted; of no client: of all."""
+    found = {}
+    for name in ('summary', 'clients'):
+        _, rows = results.read_table(folder / f'{name}.csv', ['point', 'policy', 'eviction_delay_ns_mean'])
+        found.update({(row.index('point'), row.text('policy'), row.text('client')): row.number('eviction_delay_ns_mean')
+                      for row in rows if row.text('eviction_delay_ns_mean')})
+    return found
+
+
+def _sign(printed):
+    return f'{printed.relation} ' if printed.relation in '<>' else ''
 
 
 def _agreement(folder):
@@ -255,6 +309,45 @@ def _late(file):
     late = [row.text('policy') for row in rows if row.text('too_late') == 'yes']
     if late:
         yield f'The scheduler was too late under {", ".join(dict.fromkeys(late))}: these rows say more about the machine than about the policy.'
+
+
+# ---- bounds
+
+_FORMS = {'fixed-priority': 'fixed priorities', 'round-robin': 'round robin', 'queue': 'queues'}
+
+
+def _bounds(folder):
+    """How near the largest responses came to their bounds, of the sets in which every assumption held."""
+    if not (folder / 'sets.csv').is_file():
+        return
+    _, sets = results.read_table(folder / 'sets.csv', ['set', 'form', 'jobs', 'assumptions', 'violated'], 'a folder of gangway bound')
+    _, tasks = results.read_table(folder / 'tasks.csv', ['set', 'ratio'], 'a folder of gangway bound')
+    _, assumptions = results.read_table(folder / 'assumptions.csv', ['set', 'assumption', 'measured_ns', 'allowed_ns'], 'a folder of gangway bound')
+    held = {row.index('set') for row in sets if row.text('assumptions') == 'held'}
+    lines = []
+    for form in [*_FORMS, '']:
+        own = [row for row in sets if form in ('', row.text('form'))]
+        of = {row.index('set') for row in own}
+        ratios = sorted(row.number('ratio') for row in tasks if row.index('set') in of & held and row.text('ratio'))
+        above = [row.index('set') in held for row in own if row.text('violated') == 'yes']
+        if own:
+            lines.append([_FORMS.get(form, 'all'), str(len(own)), str(sum(row.index('jobs') for row in own)), str(len(of & held)), str(len(ratios)),
+                          *(_number(_rank(ratios, share)) for share in (0.5, 0.9, 0.99, 1)), str(sum(above)), str(len(above) - sum(above))])
+    yield '## Response times against their bounds'
+    yield ('Observed over bound, of the tasks of sets in which every assumption held; *above*: sets with a response above its bound, '
+           'which refutes a theorem only if the assumptions held.')
+    yield markdown_table(['sets', 'number', 'jobs', 'all held', 'tasks of these', 'median', '90th percentile', '99th', 'largest',
+                          'above', 'above, others'], lines)
+    failed = Counter(name for _, name in {(row.index('set'), row.text('assumption')) for row in assumptions
+                                          if row.number('measured_ns') > row.number('allowed_ns')})
+    if failed:
+        told = (f'`{name}` in {count} set{"s" if count > 1 else ""}' for name, count in failed.most_common())
+        yield f'Assumptions that did not hold: {", ".join(told)}.'
+
+
+def _rank(ordered, share):
+    """As gangway bound takes percentiles."""
+    return ordered[int(share * (len(ordered) - 1) + 0.5)] if ordered else math.nan
 
 
 # ---- numbers
