@@ -8,105 +8,18 @@
 #include <numeric>
 
 #include "experiments/running/unmanaged_runs.hpp"
+#include "experiments/studies/searched_clients.hpp"
 #include "models/error.hpp"
 #include "models/random.hpp"
 
 namespace gangway {
 namespace {
 
-constexpr std::uint64_t kClimb = 500;            // simulations of one climb
-constexpr std::int64_t kMostJobsSearched = 600;  // of one simulation
-constexpr std::int64_t kMostWaves = 20'000'000;  // of blocks, likewise
-constexpr std::size_t kMostExceptions = 256;     // shorter blocks of one kernel
-constexpr std::int64_t kMostShortened = 64;      // blocks at once
-constexpr std::int64_t kLongestWindow = 8;       // in longest periods: for so long jobs are released
-constexpr std::int64_t kLatestRelease = 64;      // likewise
+constexpr std::uint64_t kClimb = 500;         // simulations of one climb
+constexpr std::size_t kMostExceptions = 256;  // shorter blocks of one kernel
+constexpr std::int64_t kMostShortened = 64;   // blocks at once
+constexpr std::int64_t kLongestWindow = 8;    // in longest periods: for so long jobs are released
 constexpr std::array<std::int64_t, 3> kWindows{2, 4, kLongestWindow};
-
-// What of a task set the search works on. A one-shot stream is a client with one job.
-struct Clients {
-  struct One {
-    Client client;            // without releases
-    std::int64_t period = 0;  // in ticks; 0: one job, whose release is given
-    std::int64_t at = 0;      // that release
-  };
-  std::vector<One> all;
-  std::vector<std::pair<std::size_t, std::uint32_t>> targets;  // client and kernel, in the file's order
-  bool ordered = false;                                        // ties are decided in the file's order
-  std::int64_t longest_period = 0;
-  Device device;
-  Rational scale;
-  bool exact = true;
-};
-
-Client client_named(const std::string& name) {
-  Client client;
-  client.name = name;
-  return client;
-}
-
-void limit(const Origin& option, std::int64_t waves, std::int64_t jobs, const std::string& kernel) {
-  if (waves > kMostWaves / jobs)
-    throw InputError(
-        option, kernel, fmt::format("{} waves of blocks", waves),
-        fmt::format("at most {}, as a simulation may have {} jobs of it", kMostWaves / jobs, jobs));
-}
-
-Clients clients_of(const SporadicTasks& set, const std::string& unit, const Origin& option) {
-  std::vector<Rational> times;
-  Rational longest;
-  for (const SporadicTask& task : set.tasks) {
-    limit(option, waves_of(set.layout, task.grid), kMostJobsSearched, task.name);
-    times.push_back(task.grid.block_time());
-    times.push_back(task.period);
-    longest = std::max(longest, task.period * (2 * kLatestRelease));
-    longest += task.grid.block_time() * task.grid.blocks * kMostJobsSearched;
-  }
-  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, option, "times");
-  Clients clients;
-  for (const SporadicTask& task : set.tasks) {
-    Clients::One one{client_named(task.name), ticks.up(task.period), 0};
-    one.client.priority = task.priority.value_or(0);
-    one.client.kernels.push_back(kernel_of(task.grid, {ticks.down(task.grid.block_time())}));
-    one.client.kernels.back().name = task.name;
-    clients.longest_period = std::max(clients.longest_period, one.period);
-    clients.targets.emplace_back(clients.all.size(), 0);
-    clients.all.push_back(std::move(one));
-  }
-  clients.device = device_of(set.layout, set.order, set.channels, Placement::most_room_first);
-  if (set.priorities) clients.device.priorities = 1000;
-  clients.scale = ticks.scale();
-  clients.exact = ticks.exact();
-  return clients;
-}
-
-Clients clients_of(const OneShotKernels& set, const std::string& unit, const Origin& option) {
-  std::vector<Rational> times;
-  Rational longest;
-  for (const OneShotStream& stream : set.streams)
-    for (const OneShotKernel& kernel : stream.kernels) {
-      limit(option, waves_of(set.layout, kernel.grid), 1, kernel.name);
-      times.push_back(kernel.grid.block_time());
-      times.push_back(kernel.at);
-      longest += kernel.grid.block_time() * kernel.grid.blocks + kernel.at;
-    }
-  const Ticks ticks(times, longest, Ticks::Prefer::nanosecond, unit, option, "times");
-  Clients clients;
-  clients.ordered = set.listed;
-  for (const OneShotStream& stream : set.streams) {
-    Clients::One one{client_named(stream.name), 0, ticks.whole(stream.kernels.front().at, "at")};
-    for (const OneShotKernel& kernel : stream.kernels) {
-      clients.targets.emplace_back(clients.all.size(), one.client.kernels.size());
-      one.client.kernels.push_back(kernel_of(kernel.grid, {ticks.down(kernel.grid.block_time())}));
-      one.client.kernels.back().name = kernel.name;
-    }
-    clients.all.push_back(std::move(one));
-  }
-  clients.device = device_of(set.layout, QueueOrder::became_head, set.channels, Placement::most_room_first);
-  clients.scale = ticks.scale();
-  clients.exact = ticks.exact();
-  return clients;
-}
 
 // Responses of one run: the largest of each kernel, and when jobs were complete.
 class Sink : public TraceSink {
@@ -145,7 +58,7 @@ class Sink : public TraceSink {
 
 class Search {
  public:
-  Search(Clients clients, std::uint64_t seed)
+  Search(SearchedClients clients, std::uint64_t seed)
       : given_(std::move(clients)), seed_(seed), best_(given_.targets.size()), random_(seed, "search", {}) {
     sink_.from_zero = given_.longest_period == 0;
   }
@@ -204,10 +117,11 @@ class Search {
     workload_.clients.clear();
     const std::int64_t window = kWindows[number % kWindows.size()] * given_.longest_period;
     std::int64_t longest_shared = 0;
-    for (const Clients::One& one : given_.all) longest_shared += one.period > 0 ? window / one.period + 1 : 1;
+    for (const SearchedClients::One& one : given_.all)
+      longest_shared += one.period > 0 ? window / one.period + 1 : 1;
     const std::int64_t shrink = 1 + longest_shared / kMostJobsSearched;
     for (const std::uint32_t i : order_) {
-      const Clients::One& one = given_.all[i];
+      const SearchedClients::One& one = given_.all[i];
       Client client = one.client;
       if (one.period == 0)
         client.repeat.releases = {Duration{one.at}};
@@ -446,7 +360,7 @@ class Search {
   }
   std::int64_t some_part(std::int64_t most) { return std::abs(some_distance(most)); }
 
-  const Clients given_;
+  const SearchedClients given_;
   const std::uint64_t seed_;
   std::vector<std::optional<WorstCase>> best_;
   Stream random_;
@@ -471,11 +385,11 @@ class Search {
 SearchedResponses search_worst_case(const TaskSet& set, const SearchLimits& limits, std::uint64_t seed,
                                     const std::atomic<bool>& stop) {
   const Origin option{limits.seconds ? "--search" : "--steps", 0};
-  Clients clients;
+  SearchedClients clients;
   if (const auto* sporadic = std::get_if<SporadicTasks>(&set.tasks))
-    clients = clients_of(*sporadic, set.unit, option);
+    clients = searched_clients(*sporadic, set.unit, option);
   else if (const auto* once = std::get_if<OneShotKernels>(&set.tasks))
-    clients = clients_of(*once, set.unit, option);
+    clients = searched_clients(*once, set.unit, option);
   else
     throw InputError(option, "tasks", "kernels that own the GPU",
                      "kernels that share it, which can be simulated block by block");

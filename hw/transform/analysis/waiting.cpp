@@ -1,8 +1,6 @@
 #include "hw/transform/analysis/waiting.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -12,11 +10,10 @@
 #include "hw/transform/analysis/arrays.hpp"
 #include "hw/transform/analysis/calls.hpp"
 #include "hw/transform/analysis/progress.hpp"
+#include "hw/transform/analysis/tickets.hpp"
 
 namespace gangway::transform {
 namespace {
-
-constexpr int kMostMoves = 16;
 
 // Sees what other blocks write while a loop goes round.
 bool sees_others(const Instruction& instruction) {
@@ -29,10 +26,6 @@ bool orders_memory(const Instruction& instruction) {
   return instruction.name() == "membar" || instruction.name() == "fence" ||
          instruction.name() == "nanosleep" || is_barrier(instruction) ||
          (instruction.name() == "bar" && instruction.has("warp"));
-}
-
-bool is_atomic(const Instruction& instruction) {
-  return (instruction.name() == "atom" || instruction.name() == "red") && !within_block(instruction);
 }
 
 bool stores_block_memory(const Instruction& instruction) {
@@ -61,54 +54,6 @@ bool stores_outside(const Instruction& instruction) {
   return instruction.has("bulk") ||
          (std::find(std::begin(kStores), std::end(kStores), instruction.name()) != std::end(kStores) &&
           !within_block(instruction));
-}
-
-// The bits of a type such as u32; 1 of pred. 0 if it is none.
-std::uint32_t bits_of_type(std::string_view type) {
-  if (type == "pred") return 1;
-  std::uint32_t bits = 0;
-  const std::size_t digits = type.find_first_of("0123456789");
-  if (digits == std::string_view::npos) return 0;
-  const char* const end = type.data() + type.size();
-  return std::from_chars(type.data() + digits, end, bits).ptr == end ? bits : 0;
-}
-
-// What it reads of memory that other blocks see is not the number at whose address it reads.
-bool reads_at_number(const Instruction& instruction) {
-  return is_load(instruction) || is_atomic(instruction) || instruction.name() == "cp" ||
-         (instruction.name() == "ld" && (instruction.has("global") || instruction.has("const")));
-}
-
-// Whether what it makes of a number that goes up in steps goes on to change, and in one direction until it
-// begins anew.
-bool keeps_whole(const Module& module, const Instruction& instruction, std::int64_t step) {
-  static constexpr std::string_view kAlways[] = {"add", "sub", "neg",  "not", "selp", "slct", "setp",
-                                                 "set", "min", "max",  "abs", "div",  "fma",  "shfl",
-                                                 "bra", "brx", "cvta", "ret", "bar",  "exit", "barrier"};
-  const std::string_view name = instruction.name();
-  const auto& operands = instruction.operands;
-  const std::uint32_t bits = bits_of_type(instruction.modifiers.back());
-  if (reads_at_number(instruction)) return true;
-  if (bits != 0 && bits < 32) return bits == 1 || name == "setp";
-  if (std::find(std::begin(kAlways), std::end(kAlways), name) != std::end(kAlways)) return true;
-  if (name == "ld" || name == "st" || name == "atom" || name == "red") return true;
-  if (name == "mov") return !operands.empty() && !module.tokens[operands[0].first].is("{");  // not in parts
-  if (name == "cvt") {
-    const std::string_view to = instruction.modifiers[instruction.modifiers.size() - 2];
-    return bits_of_type(to) >= bits || to == "f32";
-  }
-  if ((name != "mul" && name != "mad" && name != "shl") || instruction.has("hi") || operands.size() < 3)
-    return false;
-  for (std::size_t factor = 1; factor < 3; ++factor) {
-    const auto value = integer_of(module, operands[factor]);
-    if (!value || (name == "shl" && (factor == 1 || *value < 0 || *value > 62))) continue;
-    const std::uint32_t width = instruction.has("wide") ? 64 : bits;
-    const double product =
-        std::abs(static_cast<double>(step) *
-                 (name == "shl" ? std::ldexp(1.0, static_cast<int>(*value)) : static_cast<double>(*value)));
-    if (product == 0 || product >= std::ldexp(1.0, static_cast<int>(width) - 1)) return false;
-  }
-  return true;
 }
 
 bool ends_thread(const Instruction& instruction) { return instruction.name() == "exit"; }
@@ -147,7 +92,7 @@ class WaitingLoop {
   void add_awaited_by_branches(std::set<std::uint32_t>& found) {
     for (const std::uint32_t statement : slice_of(branches_, false)) {
       const Instruction& instruction = flow_.instruction(statement);
-      if (sees_others(instruction) && step_of(instruction).value_or(0) == 0) found.insert(statement);
+      if (sees_others(instruction) && step_of(flow_, instruction).value_or(0) == 0) found.insert(statement);
     }
   }
 
@@ -332,35 +277,10 @@ class WaitingLoop {
     return known->second;
   }
 
-  // Of an operand that is a number, or a register that only one instruction sets, to a number.
-  std::optional<std::int64_t> value_of(Range operand) const {
-    if (const auto value = integer_of(flow_.module(), operand)) return value;
-    const Instruction* const writer = only_move_to(word_of(flow_.module(), operand));
-    return writer != nullptr ? integer_of(flow_.module(), writer->operands[1]) : std::nullopt;
-  }
-
-  // Null if a register is written otherwise, too.
-  const Instruction* only_move_to(std::string_view name) const {
-    const auto& writers = flow_.writers(name);
-    if (writers.size() != 1) return nullptr;
-    const Instruction& writer = flow_.instruction(writers.front());
-    return writer.name() == "mov" && writer.operands.size() == 2 ? &writer : nullptr;
-  }
-
-  std::string_view origin_of(std::string_view name) const {
-    for (int moves = 0; moves < kMostMoves; ++moves) {
-      const Instruction* const move = only_move_to(name);
-      const std::string_view from = move != nullptr ? word_of(flow_.module(), move->operands[1]) : "";
-      if (from.empty()) break;
-      name = from;
-    }
-    return name;
-  }
-
   bool brings_the_exit_about(std::uint32_t statement) {
     const Instruction& instruction = flow_.instruction(statement);
     if (instruction.name() != "atom" || instruction.operands.size() < 3) return false;
-    if (const auto step = step_of(instruction))
+    if (const auto step = step_of(flow_, instruction))
       return *step != 0 && !taken_back(statement, *step) && seen_whole(statement, *step);
     if (!instruction.has("cas")) return false;
     const auto exit = exit_of_retries(statement);
@@ -426,21 +346,6 @@ class WaitingLoop {
            !may_come_to(flow_.module(), instruction, stores_block_memory);
   }
 
-  // What an atomic operation adds. Below a bound inc and dec go round. None if unknown.
-  std::optional<std::int64_t> step_of(const Instruction& instruction) const {
-    const std::size_t operand = instruction.name() == "atom" ? 2 : 1;
-    if (instruction.operands.size() <= operand) return std::nullopt;
-    const auto value = value_of(instruction.operands[operand]);
-    const bool up = instruction.has("inc");
-    if (up || instruction.has("dec")) {
-      if (!value || static_cast<std::uint32_t>(*value) != 0xffffffff) return std::nullopt;
-      return up ? 1 : -1;
-    }
-    if (!instruction.has("add") || !value || has_64_bits(instruction))
-      return instruction.has("add") ? value : std::nullopt;
-    return static_cast<std::int32_t>(*value);
-  }
-
   // Whether the loop itself may undo what an atomic operation has added.
   bool taken_back(std::uint32_t statement, std::int64_t step) {
     const auto array = arrays_.of(address_of(statement));
@@ -450,7 +355,7 @@ class WaitingLoop {
     };
     const auto undoes = [&](std::uint32_t other) {
       if (other == statement || elsewhere(other)) return false;
-      const auto its = step_of(flow_.instruction(other));
+      const auto its = step_of(flow_, flow_.instruction(other));
       return !its || (*its < 0) != (step < 0);
     };
     return std::any_of(atomics_.begin(), atomics_.end(), undoes) ||
@@ -472,7 +377,7 @@ class WaitingLoop {
     const auto word = [&](std::size_t operand) { return word_of(flow_.module(), swap.operands[operand]); };
     const std::string_view compared = word(2);
     // It may write what it found, or nothing.
-    if (compared.empty() || origin_of(compared) == origin_of(word(3))) return std::nullopt;
+    if (compared.empty() || origin_of(flow_, compared) == origin_of(flow_, word(3))) return std::nullopt;
     if (!is_as_found(compared, statement)) return std::nullopt;
     for (const std::uint32_t exit : exits_) {
       const std::uint32_t block = flow_.block_of(exit);
@@ -482,7 +387,7 @@ class WaitingLoop {
         const auto made = [&](Range found, Range other) {
           const std::string_view a = word_of(flow_.module(), found), b = word_of(flow_.module(), other);
           return (a == word(0) && b == compared) ||
-                 (origin_of(b) == origin_of(word(3)) && is_as_found(a, statement));
+                 (origin_of(flow_, b) == origin_of(flow_, word(3)) && is_as_found(a, statement));
         };
         if (made(equal->operands[1], equal->operands[2]) || made(equal->operands[2], equal->operands[1]))
           return exit;
