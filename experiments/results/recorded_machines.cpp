@@ -188,10 +188,7 @@ void RecordedMachines::see_settings(const Point& point, const Contender& policy)
   const bool leaves = std::any_of(workload.clients.begin(), workload.clients.end(), [](const Client& client) {
     return client.recorded && client.recorded->has_forms();
   });
-  const bool wanted = policy.granting.forms.value_or(TakeForms::none) != TakeForms::none;
-  if (policy.granting.overlap && (leaves || wanted))
-    without_effect_.insert("forms have no effect in simulation under grants with overlap");
-  else if (leaves && policy.granting.forms == TakeForms::none)
+  if (leaves && policy.granting.forms == TakeForms::none)
     without_effect_.insert("forms of recordings have no effect under grants with forms: none");
 }
 

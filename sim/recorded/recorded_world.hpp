@@ -137,7 +137,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   // --- Grants (gates.cpp)
   using Granted = RecordedClient::Granted;
   bool under_grants() const { return sees_grants_; }
-  bool takes_forms() const { return !setup_.granting.overlap && setup_.granting.forms != TakeForms::none; }
+  bool takes_forms() const { return setup_.granting.forms != TakeForms::none; }
   static bool waits_at_gate(const RecordedClient& client, JobId job);
   void ask(RecordedClient& client);
   bool has_turn(RecordedClient& client);

@@ -81,7 +81,7 @@ class RecordedPolicies(ProgramTest):
     def test_forms_without_effect_are_said(self):
         leaves = {"file": str(self.folder / "program.rec"), "forms": {"kernels": {"*": "prologue"}, "worth": "0 ns", "block_time": "0 ns"}}
         workload = {"kind": "workload", "version": 1, "name": "w", "clients": [{"name": "A", "recording": leaves, "repeat": {"jobs": 3}}]}
-        for number, (grant, said) in enumerate(((dict(of="job", overlap=True), "note: forms have no effect in simulation under grants with overlap\n"),
+        for number, (grant, said) in enumerate(((dict(of="job", overlap=True), ""),
                                                 (dict(of="job", forms="none"), "note: forms of recordings have no effect under grants with forms: none\n"),
                                                 (dict(of="job"), ""))):
             notes = self.gangway("run", self.experiment(["piv"], workload=workload, grant=grant), "--out", f"out{number}").stderr
@@ -180,7 +180,10 @@ class RecordedPolicies(ProgramTest):
                 ordered = {e["args"]["launch"] for e in events if e["name"] == "evict ordered"}
                 drawn = {e["args"]["launch"] for e in events if e["name"] == "evict"}
                 self.assertLessEqual(drawn, ordered)
-                self.assertEqual(len(ordered), evictions[policy] if policy != "pkm" else 0)
+                if policy == "overlap":  # where a job may end between the order and the closing of its gate
+                    self.assertGreaterEqual(len(ordered), evictions[policy])
+                else:
+                    self.assertEqual(len(ordered), evictions[policy] if policy != "pkm" else 0)
 
     def test_grants(self):
         self.assertIn("found kernel, expected job, since rr hands out recorded programs' jobs",

@@ -58,7 +58,7 @@ class Gate(OpenGate):
     """Where the submissions of a client's jobs wait until the policy grants it the GPU."""
 
     def __init__(self, scheduler, client):
-        self.scheduler, self.world, self.client, self.early = scheduler, client.world, client, not scheduler.overlap
+        self.scheduler, self.world, self.client, self.early = scheduler, client.world, client, True
         self.waiting, self.state, self.asked, self.known = [], FREE, None, False
         self.closing, self.opened, self.started, self.grants, self.used = False, None, False, 0, 0
         self.asking = types.SimpleNamespace(index=client.index, gpus=[], total=client.alone, later=[0], jobs=[], kernels=[

@@ -120,6 +120,18 @@ TEST_CASE("prologue: the running wave ends, then the blocks that are left claim 
   }
 }
 
+TEST_CASE("with overlap the next owner does not wait until the kernel has left", "[recorded]") {
+  TwoPrograms s;
+  s.granting.overlap = true;
+  s.recorded(0).leaving = {in_form(4, 100, kPrologue)};
+  s.play("piv");
+  // Without time slices B runs from 40 to 90, beside A's, which has left at 70. A's second wave from 92 on.
+  CHECK(s.jobs == Jobs{"0-144", "30-92"});
+  s.granting.forms = TakeForms::none;
+  s.play("piv");
+  CHECK(s.jobs == Jobs{"0-112", "30-92"});
+}
+
 TEST_CASE("loop: the running block-tasks end", "[recorded]") {
   TwoPrograms s;
   s.recorded(0).leaving = {in_form(4, 100, "loop")};
