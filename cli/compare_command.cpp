@@ -12,6 +12,7 @@
 #include "experiments/comparing/compare.hpp"
 #include "experiments/comparing/differences.hpp"
 #include "experiments/metrics/catalogue.hpp"
+#include "experiments/results/bounded_value.hpp"
 #include "experiments/results/manifest.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
@@ -132,7 +133,8 @@ void print_clients(const Comparison& comparison) {
     fmt::print("{:>5}  {:<14} {:<14} {:>9.3f} {:>9.3f}", client->point, client->policy, client->client,
                *ntt_of(*client).predicted, *ntt_of(*client).measured);
     for (const Compared& c : client->metrics)
-      fmt::print(" {:>{}}", percent(c.relative_error()), width(metric_of(Level::client, c.metric)));
+      fmt::print(" {:>{}}", c.bound() ? "bound" : percent(c.relative_error()),
+                 width(metric_of(Level::client, c.metric)));
     fmt::print("\n");
   }
 }
@@ -258,6 +260,10 @@ std::string amount(const MetricDifference& row, const std::optional<double>& val
   return with_sign ? fmt::format("{:+.4g}", shown) : fmt::format("{:.4g}", shown);
 }
 
+std::string mean_of(const MetricDifference& row, const SampleMean& side) {
+  return (side.mean ? sign_of(side.is) : "") + amount(row, side.mean);
+}
+
 std::string title(const MetricDifference& row) {
   if (!is_time_metric(row.metric)) return row.metric;
   std::string name = row.metric;
@@ -303,8 +309,8 @@ void print_rows(const Differences& differences) {
                                                         amount(row, row.test->high, true))
                                           : "-";
     fmt::print("{:>5}  {:<{}}  {:<{}}  {:<24} {:>10} {:>10} {:>10}  {:<24} {:>8} {:>8}  {}\n", row.point,
-               row.policy, policy, row.client, client, title(row), amount(row, row.a.mean),
-               amount(row, row.b.mean), amount(row, row.difference, true), interval,
+               row.policy, policy, row.client, client, title(row), mean_of(row, row.a), mean_of(row, row.b),
+               sign_of(certainty_of_difference(row)) + amount(row, row.difference, true), interval,
                p_value(row.test ? std::optional(row.test->p) : std::nullopt), p_value(row.p_holm),
                in_words(row, differences));
   }

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from gangway.result import Result
 
 
+_OTHER_THAN_NUMBERS = ('point', 'policy', 'client', 'metric', 'a_is', 'b_is', 'at_least', 'finding', 'words')
+
+
 def compare(prediction: str | os.PathLike[str] | Result, measurement: str | os.PathLike[str] | Result,
             metrics: Sequence[str] = ()) -> Comparison:
     """Compares two result folders, or two Results that have folders, of one experiment. InputError and notes (as UserWarnings) as for
@@ -88,8 +91,8 @@ class Differences:
     """Differences between two results of one world (b minus a), or between a policy and a baseline; the sample is the replications.
 
     rows: a table with a row for each point, policy, client (empty: the whole point) and metric, as experiments/README.md explains it under
-    "Comparing two folders": a_mean, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm, finding,
-    words (as `gangway compare` prints them); significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
+    "Comparing two folders": a_mean, a_is, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm,
+    at_least, finding, words (as `gangway compare` prints them); significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
     `gangway compare --json` prints it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
@@ -101,9 +104,9 @@ class Differences:
         table = pandas.json_normalize(self.told['rows'], sep='_')
         if len(table):
             table['client'] = table['client'].fillna('')
-            numbers = [column for column in table.columns if column not in ('point', 'policy', 'client', 'metric', 'finding', 'words')]
+            numbers = [column for column in table.columns if column not in _OTHER_THAN_NUMBERS]
             table = table.astype({column: 'float64' for column in numbers})
-            first = ['point', 'policy', 'client', 'metric', *(f'{side}_{what}' for side in 'ab' for what in ('mean', 'ci95', 'replications'))]
+            first = ['point', 'policy', 'client', 'metric', *(f'{side}_{what}' for side in 'ab' for what in ('mean', 'is', 'ci95', 'replications'))]
             table = table[[*first, *(column for column in table.columns if column not in first)]]
         return table
 

@@ -46,12 +46,19 @@ struct SampleValues {
   std::vector<double> least, most;  // what they could be; empty: unbounded
   std::string reason;
   bool bounds = false;  // `reason` is that some values are bounds
+  Certainty mean_is = Certainty::exact;
 };
 
 const char* in_words(Certainty certainty) {
   return certainty == Certainty::at_least  ? "a lower bound"
          : certainty == Certainty::at_most ? "an upper bound"
                                            : "open because of unfinished or killed jobs";
+}
+
+// Of a mean of values that are so.
+Certainty together(Certainty one, Certainty other) {
+  if (one == Certainty::exact || one == other) return other;
+  return other == Certainty::exact ? one : Certainty::rough;
 }
 
 // Empty if one of them is unknown.
@@ -69,7 +76,6 @@ SampleValues sample_values(const ComparedSide& side, const SampleRows& sample,
   SampleValues out;
   std::vector<BoundedValue> values;
   std::size_t missing = 0, bounds = 0;
-  Certainty certainty = Certainty::exact;
   std::set<std::string> starved;
   for (const auto& [replication, row] : sample) {
     if (compared.count(replication) == 0) continue;
@@ -78,7 +84,7 @@ SampleValues sample_values(const ComparedSide& side, const SampleRows& sample,
       out.values.push_back(value->value);
       if (value->certainty() == Certainty::exact) continue;
       ++bounds;
-      certainty = value->certainty();
+      out.mean_is = together(out.mean_is, value->certainty());
       continue;
     }
     ++missing;
@@ -92,7 +98,7 @@ SampleValues sample_values(const ComparedSide& side, const SampleRows& sample,
   else if (missing > 0)
     out.reason = fmt::format("no value {}", in(missing));
   else if (bounds > 0) {
-    out.reason = fmt::format("{} {}", in_words(certainty), in(bounds));
+    out.reason = fmt::format("{} {}", in_words(out.mean_is), in(bounds));
     out.bounds = true;
   }
   out.least = known_ends(values, &BoundedValue::least);
@@ -101,8 +107,9 @@ SampleValues sample_values(const ComparedSide& side, const SampleRows& sample,
 }
 
 SampleMean sample_mean(const SampleValues& sample, std::size_t compared) {
-  if (sample.values.empty() || sample.values.size() < compared) return {sample.values.size(), {}, {}};
-  return {sample.values.size(), mean(sample.values), half_width_95(sample.values)};
+  if (sample.values.empty() || sample.values.size() < compared)
+    return {sample.values.size(), {}, Certainty::exact, {}};
+  return {sample.values.size(), mean(sample.values), sample.mean_is, half_width_95(sample.values)};
 }
 
 std::set<std::uint32_t> replication_numbers(const SampleRows& sample) {

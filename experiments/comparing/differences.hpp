@@ -25,6 +25,7 @@ struct SampleMean {
   std::size_t replications = 0;  // number with a value
   std::optional<double>
       mean;  // none if a replication has no value, because the mean of the rest would be biased
+  Certainty is = Certainty::exact;   // of the mean, as jobs are unfinished or lost
   std::optional<double> half_width;  // of its 95 % Student-t interval; none below two replications
 };
 
@@ -96,6 +97,9 @@ std::vector<std::string> conclusions(const Differences& differences);
 
 // "B is 2.4 % lower", where that is more than chance; else "may be chance", "not tested: ..." and the like.
 std::string in_words(const MetricDifference& row, const Differences& differences);
+
+// What the real difference is beside `difference`, with signs: at least 3, or at most -3.
+Certainty certainty_of_difference(const MetricDifference& row);
 
 const char* name_of(Finding finding);  // significant, not significant, exact, equal, untested
 

@@ -93,6 +93,11 @@ std::string in_words(const MetricDifference& row, const Differences& differences
   return "";
 }
 
+Certainty certainty_of_difference(const MetricDifference& row) {
+  if (!row.at_least || !row.difference) return Certainty::exact;
+  return *row.difference < 0 ? Certainty::at_most : Certainty::at_least;
+}
+
 const char* name_of(Finding finding) {
   switch (finding) {
     case Finding::significant:

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/comparing/differences.hpp"
+#include "experiments/results/bounded_value.hpp"
 
 namespace gangway {
 namespace {
@@ -16,6 +17,7 @@ Json finite(const std::optional<double>& value) {
 Json json_row(const SampleMean& sample) {
   return {{"replications", sample.replications},
           {"mean", finite(sample.mean)},
+          {"is", name_of(sample.is)},
           {"ci95", finite(sample.half_width)}};
 }
 

@@ -4,6 +4,7 @@ import math
 import unittest
 
 from in_a_folder import InAFolder  # (which adds the path of the modules below)
+from gangway import page
 from gangway.drawing import bars, client_sweep, fairness, family, heat_map, ranking, results, service_agreement, services, style, sweep
 from matplotlib.path import Path
 
@@ -159,6 +160,16 @@ class Rankings(WithBounds):
         for understated, times in (([(0, 'piv')], 1), ([], 0)):
             page = ranking.markdown(ranking.tables([ranking.Workload(self.write(understated))]))
             self.assertEqual(page.count(self.SAID), times)
+
+
+class PageOfDifferences(unittest.TestCase):
+    def test_bounds_are_marked(self):
+        row = {'point': 0, 'policy': 'rr', 'client': None, 'metric': 'p99_response_ns', 'a': {'mean': 9e6, 'is': 'at least'}, 'b': {'mean': 2e6, 'is': ''},
+               'difference': -7e6, 'low': -8e6, 'high': -6e6, 'p': 0.01, 'p_holm': 0.01, 'at_least': True, 'finding': 'significant', 'words': ''}
+        self.assertEqual(page._difference(row)[3:6], ['≥ 9', '2', '≤ -7'])
+        row |= {'difference': 7e6, 'at_least': True, 'b': {'mean': None, 'is': ''}}
+        self.assertEqual(page._difference(row)[3:6], ['≥ 9', '-', '≥ 7'])
+        self.assertEqual(page._difference(row | {'difference': None, 'at_least': False})[5], '-')
 
 
 class Makespans(unittest.TestCase):

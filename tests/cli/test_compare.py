@@ -322,6 +322,22 @@ class Differences(ProgramTest):
         shown = self.gangway("compare", self.results / "a", "--baseline", "rr").stdout
         self.assertRegex(shown, r"rr-long is [\d.]+ % (higher|lower)")
 
+    def test_bounds_are_marked_in_every_row(self):
+        experiment = self.file("busy.yaml", BUSY.replace("name: stream", "name: stream\n      slo: 5 ms"))
+        self.gangway("run", experiment, "--set", "sweep.device.commands.launch=[12 us]", "--set", "replications=8", "--out", "c")
+        arguments = ["c", "--baseline", "fcfs", "--metrics", "antt,dntt,stp,latency_ns_p99"]
+        rows = [row for row in self.told(*arguments)["rows"] if row["finding"] != "equal"]
+        shown = self.gangway("compare", *arguments).stdout.splitlines()[3:]
+        signs = {"": "", "at least": ">=", "at most": "<=", "rough": "~"}
+        self.assertEqual({row[side]["is"] for row in rows for side in "ab"}, set(signs))
+        self.assertEqual({row["difference"] < 0 for row in rows if row["at_least"]}, {False, True})
+        for row, line in zip(rows, shown, strict=False):
+            in_ms = 1e-6 if "_ns" in row["metric"] else 1
+            means = ["-" if row[side]["mean"] is None else f'{signs[row[side]["is"]]}{row[side]["mean"] * in_ms:.4g}' for side in "ab"]
+            self.assertRegex(line, r" +".join([r"\(ms\)" if in_ms < 1 else row["metric"], *map(re.escape, means)]) + " ")
+            if row["at_least"]:
+                self.assertIn(f' {"<=" if row["difference"] < 0 else ">="}{row["difference"] * in_ms:+.4g} ', line)
+
     def test_one_replication_tells_nothing(self):
         shown = self.gangway("compare", self.results / "a", self.results / "one").stdout
         self.assertIn("Chance cannot be judged", shown)

@@ -167,6 +167,9 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     const MetricDifference row = folders.row("latency_ns_p99");
     REQUIRE(row.test);
     CHECK(row.at_least);
+    CHECK(row.a.is == Certainty::at_least);
+    CHECK(row.b.is == Certainty::at_least);
+    CHECK(certainty_of_difference(row) == Certainty::at_least);
     CHECK(row.reason.empty());
     CHECK(*row.a.mean == Approx(11));
     CHECK(row.test->p >= paired_t_test({11, 11, 14}, {20, 22, 23})->p);
@@ -198,6 +201,11 @@ TEST_CASE("what has no value in every replication is not tested, and says why", 
     // Its STP is 0.5 or less.
     CHECK(folders.row("stp").at_least);
     CHECK(*folders.row("stp").difference < 0);
+    CHECK(folders.row("stp").a.is == Certainty::exact);
+    CHECK(folders.row("stp").b.is == Certainty::at_most);
+    CHECK(certainty_of_difference(folders.row("stp")) == Certainty::at_most);
+    CHECK(certainty_of_difference(folders.row("antt")) == Certainty::exact);
+    CHECK(folders.row("dntt").b.is == Certainty::rough);
     CHECK(folders.row("dntt").reason ==
           "open because of unfinished or killed jobs in 2 of 3 replications of B");
     CHECK(conclusions(folders.compare()).back() ==
