@@ -60,6 +60,10 @@ std::string name_of(Mark mark) {
       return "kernels left";
     case Mark::kernels_go_on:
       return "kernels go on";
+    case Mark::on_host:
+      return "on host";
+    case Mark::awaits_gpu:
+      return "awaits GPU";
     case Mark::decided:
       return "decided";
     case Mark::ended:

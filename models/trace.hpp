@@ -44,8 +44,11 @@ enum class Mark : std::uint8_t {
   told_to_leave,  // kernels under way must leave
   kernels_left,   // amount: how many left with blocks to do
   kernels_go_on,  // their remaining blocks are launched again
-  decided,        // real worlds: the policy was told and has decided; amount: duration in ns, orders included
-  ended,          // the run is over; unfinished jobs remain unfinished
+  // Of recorded programs, while they neither run kernels nor copy.
+  on_host,     // their hosts work
+  awaits_gpu,  // a submission waits at the gate, or a kernel could run if others did not have the GPU
+  decided,     // real worlds: the policy was told and has decided; amount: duration in ns, orders included
+  ended,       // the run is over; unfinished jobs remain unfinished
 };
 
 inline constexpr std::int64_t kSampled = 3;

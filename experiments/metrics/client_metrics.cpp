@@ -100,7 +100,7 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
        [](const ClientSample& s) { return s.responses.percentile(0.99); },
        [](const ClientSample& s) { return s.responses.ci95(0.99); }, "eviction_delay_ns_mean"},
       {{.name = "waiting_ns_mean", .label = "waiting", .unit = MetricUnit::ns, .better = Better::lower,
-        .meaning = "Response less the time with blocks on a GPU or copies under way: mean over its jobs."},
+        .meaning = "Response less the time with blocks on a GPU or copies under way, so waits and time of the host alone: mean over its jobs."},
        averaged(&Of::waiting_ns)},
       {{.name = "evictions", .label = "evictions per job", .unit = MetricUnit::count,
         .meaning = "Evictions per job: mean over its finished jobs, then over replications.", .heading = "evictions"},

@@ -158,7 +158,7 @@ std::list<PointMetric> of_jobs() {
         .meaning = "Median response time of all jobs."},
        [](const PointSample& s) { return s.responses.percentile(0.5); }},
       {{.name = "waiting_ns_mean", .label = "waiting", .unit = MetricUnit::ns, .better = Better::lower,
-        .meaning = "Response less the time with blocks on a GPU or copies under way: mean over jobs.",
+        .meaning = "Response less the time with blocks on a GPU or copies under way, so waits and time of the host alone: mean over jobs.",
         .if_understated = Certainty::at_least},
        averaged_over_clients(&Of::waiting_ns)},
       {{.name = "concurrency_efficiency", .label = "efficiency", .better = Better::higher,

@@ -96,6 +96,10 @@ void Timeline::draw(const Record& r) {
       if (is_native(r)) enter(r, "waiting");
       queues_known_ = true;
       return count(r, 1, 0);
+    case Mark::on_host:
+      return enter(r, "on host");
+    case Mark::awaits_gpu:
+      return enter(r, "waiting");
     case Mark::held:
     case Mark::told_to_leave:
     case Mark::kernels_left:
@@ -139,7 +143,7 @@ void Timeline::draw(const Record& r) {
       if (gpus_[r.gpu].ordered == r.launch) reported(r);
       return;
     case Mark::finished:
-      leave(r);
+      if (phase(r).of.job == r.job) leave(r);  // else it is another job's
       return instant(r, "finished");
     case Mark::holds:
       return held(r);

@@ -71,6 +71,8 @@ void RunMeter::record(const Record& record) {
     case Mark::told_to_leave:
     case Mark::kernels_left:
     case Mark::kernels_go_on:
+    case Mark::on_host:
+    case Mark::awaits_gpu:
     case Mark::decided:
       return;
   }

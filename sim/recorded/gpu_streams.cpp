@@ -372,6 +372,17 @@ void GpuStreams::end_copies(JobId job) {
     }
 }
 
+bool GpuStreams::awaits_turn(ClientId client) const {
+  const TimeSlices& turns = turns_[clients_[client.index].gpu];
+  for (std::size_t s = clients_[client.index].first_stream;
+       s < streams_.size() && streams_[s].client == client.index; ++s) {
+    const Stream& stream = streams_[s];
+    if (stream.phase == Phase::left || stream.phase == Phase::standing) return true;
+    if (stream.phase == Phase::ready && !turns.on(stream.context)) return true;
+  }
+  return false;
+}
+
 bool GpuStreams::runs(JobId job) const {
   const std::uint32_t first = clients_[job.client.index].first_stream;
   for (std::size_t s = first; s < streams_.size() && streams_[s].client == job.client.index; ++s)

@@ -92,6 +92,8 @@ class GpuStreams {
   bool changed() const;
   // Omits copies of a finished job from the trace.
   void end_copies(JobId job);
+  // Whether a kernel of the client could run, but for others that have the GPU.
+  bool awaits_turn(ClientId client) const;
   // Whether kernels of the job run.
   bool runs(JobId job) const;
   // The client's running kernel that began first: when, and a unique number.

@@ -180,6 +180,7 @@ void RecordedWorld::perhaps_finish(RecordedClient& client, JobId job) {
   if (client.stay && client.stay->job == job) end_stay(client);
   streams_.end_copies(job);
   note({.time = now_, .job = job, .mark = Mark::finished});
+  client.off_gpu.reset();
   std::erase_if(client.open, [&](const PlayedRun& run) { return run.id == job; });
   if (under_grants()) job_over(client, job);
   if (const auto due = client.run.after_finish(now_)) push(*due, kRelease, client.run.id().index);

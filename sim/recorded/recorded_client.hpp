@@ -10,6 +10,7 @@
 #include "models/policy.hpp"
 #include "models/recorded.hpp"
 #include "models/run/client_run.hpp"
+#include "models/trace.hpp"
 #include "models/workload.hpp"
 #include "sim/recorded/gpu_streams.hpp"
 
@@ -83,10 +84,12 @@ struct RecordedClient {
   bool opened = false, gone = false;  // as known to the policy
   bool leaves = false;                // it exits when its memory can go
   bool own_pace = false;
-  bool busy = false;  // its kernels run
-  bool uses = false;  // it had unfinished works at the end of the last instant
-  Time busy_since;    // of the stay
-  Duration used;      // total GPU time
+  bool busy = false;            // its kernels run
+  bool uses = false;            // it had unfinished works at the end of the last instant
+  Time busy_since;              // of the stay
+  Duration used;                // total GPU time
+  int copies = 0;               // under way, of jobs that have begun
+  std::optional<Mark> off_gpu;  // what the trace has of it since it last ran or copied
 
   // Its gate, under whole-job grants.
   struct Granted {

@@ -67,6 +67,8 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
     client.stay.reset();
     client.begun = client.busy = client.uses = client.opened = client.gone = client.leaves = false;
     client.used = {};
+    client.copies = 0;
+    client.off_gpu.reset();
     client.granted = {};
     for (HostThread& thread : client.threads) {
       HostThread fresh;
@@ -111,6 +113,7 @@ std::uint64_t RecordedWorld::play_instant() {
     count_round(rounds);
   } while (moved || !nothing_to_tell() || more_now() || streams_.changed());
   if (controlled()) look_who_uses();
+  for (RecordedClient& client : clients_) note_off_gpu(client);
   return events;
 }
 
@@ -236,6 +239,7 @@ void RecordedWorld::end_stay(RecordedClient& client) {
   if (client.stay->on) client.used += now_ - client.busy_since;
   note_stay(client, Mark::gone);
   client.stay.reset();
+  client.off_gpu.reset();
 }
 
 void RecordedWorld::note_stay(const RecordedClient& client, Mark mark) {
@@ -246,8 +250,27 @@ void RecordedWorld::note_stay(const RecordedClient& client, Mark mark) {
         .gpu = static_cast<std::uint8_t>(gpus_[client.run.id().index])});
 }
 
+// At the end of an instant: whether a client that neither runs nor copies waits for the GPU.
+void RecordedWorld::note_off_gpu(RecordedClient& client) {
+  if (client.busy || client.copies > 0 || client.open.empty()) return client.off_gpu.reset();
+  const auto held_up = [](const HostThread& thread) {
+    return (thread.doing == HostThread::Doing::gate || thread.doing == HostThread::Doing::trapped) &&
+           !thread.between;
+  };
+  const bool waits = streams_.awaits_turn(client.run.id()) ||
+                     std::any_of(client.threads.begin(), client.threads.end(), held_up);
+  const Mark mark = waits ? Mark::awaits_gpu : Mark::on_host;
+  if (client.off_gpu == mark) return;
+  client.off_gpu = mark;
+  note({.time = now_,
+        .job = client.open.front().id,
+        .mark = mark,
+        .gpu = static_cast<std::uint8_t>(gpus_[client.run.id().index])});
+}
+
 void RecordedWorld::copying(JobId job, bool to_host, bool begins) {
   if (open_job(clients_[job.client.index], job) == nullptr) return;
+  clients_[job.client.index].copies += begins ? 1 : -1;
   note({.time = now_,
         .job = job,
         .mark = begins ? Mark::copy_begins : Mark::copy_ends,

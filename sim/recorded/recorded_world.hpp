@@ -121,6 +121,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void end_stay_of_grant(RecordedClient& client);
   void note_stay(const RecordedClient& client, Mark mark);
   void renew_stay(RecordedClient& client);
+  void note_off_gpu(RecordedClient& client);
 
   // --- Access (controlled_access.cpp)
   bool traps_at_gate(RecordedClient& client, HostThread& thread);

@@ -185,6 +185,28 @@ class RecordedPolicies(ProgramTest):
                 else:
                     self.assertEqual(len(ordered), evictions[policy] if policy != "pkm" else 0)
 
+    def test_timelines_tell_waits_from_time_on_the_host(self):
+        client = {"recording": str(self.folder / "program.rec"), "repeat": {"jobs": 3}}
+        for names, policies in (("A", ["passthrough"]), ("AB", ["passthrough", {"name": "rr", "grant": "job"}, "timeslice"])):
+            workload = {"kind": "workload", "version": 1, "name": "w", "clients": [{"name": name, **client} for name in names]}
+            self.gangway("run", self.experiment(policies, workload=workload), "--out", names, "--trace")
+            jobs = table(self.folder / names / "jobs.csv")
+            for policy in {row["policy"] for row in jobs}:
+                with_jobs = 0.0  # in ns, summed over clients
+                for name in names:
+                    until = 0
+                    for begin, end in sorted((int(row["arrival_ns"]), int(row["finish_ns"])) for row in jobs
+                                             if (row["policy"], row["client"]) == (policy, name)):
+                        with_jobs += max(0, end - max(begin, until))
+                        until = max(end, until)
+                (file,) = (self.folder / names / "trace").glob(f"*-{policy}-*")
+                with gzip.open(file) as trace:
+                    spans = [e for e in json.load(trace)["traceEvents"] if e["ph"] == "X" and e["pid"] == 1]
+                with self.subTest(clients=names, policy=policy):
+                    self.assertEqual({e["name"] for e in spans} >= {"waiting"}, names == "AB")
+                    self.assertLessEqual({"on host", "running"}, {e["name"] for e in spans})
+                    self.assertAlmostEqual(sum(e["dur"] for e in spans) * 1000, with_jobs, delta=1)
+
     def test_grants(self):
         self.assertIn("found kernel, expected job, since rr hands out recorded programs' jobs",
                       self.refused("check", self.experiment(["rr"])))

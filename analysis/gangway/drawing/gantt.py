@@ -20,6 +20,7 @@ _MOST_BARS = 3000  # in a row, about two to a pixel; of longer runs the beginnin
 _ARRIVED, _EVICT, _FINISHED = 'arrived', 'evict ordered', 'finished'
 # What a bar looks like: height in rows, then the artist's own words.
 _STATES = {
+    'on host': (0.22, {'facecolor': '#E3D5EC', 'edgecolor': 'none'}),
     'waiting': (0.22, {'facecolor': '#C8C8C8', 'edgecolor': 'none'}),
     'copy in': (0.44, {'facecolor': style.SKY, 'edgecolor': 'none'}),
     'copy out': (0.44, {'facecolor': 'white', 'edgecolor': style.BLUE, 'linewidth': 0.6}),

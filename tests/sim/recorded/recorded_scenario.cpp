@@ -35,9 +35,11 @@ class RecordedRecorder : public TraceSink, public JobSink {
       to_.jobs[client] += (to_.jobs[client].empty() ? "" : " ") + std::to_string(released_[r.job].ns) + "-" +
                           std::to_string(r.time.ns);
     const bool access = r.mark == Mark::access;
-    to_.lines.push_back(std::to_string(r.time.ns) + " " + to_.clients[client].name + " " +
-                        (access ? kAccesses[static_cast<std::size_t>(r.amount)] : name_of(r.mark)));
-    if (access) to_.accesses.push_back(to_.lines.back());
+    const std::string line = std::to_string(r.time.ns) + " " + to_.clients[client].name + " " +
+                             (access ? kAccesses[static_cast<std::size_t>(r.amount)] : name_of(r.mark));
+    if (r.mark == Mark::on_host || r.mark == Mark::awaits_gpu) return to_.off_gpu.push_back(line);
+    to_.lines.push_back(line);
+    if (access) to_.accesses.push_back(line);
   }
   void job(const JobResult& result) override { to_.results.push_back(result); }
   void check_laws() const {
@@ -121,6 +123,7 @@ void RecordedScenario::play(Policy& policy) {
   jobs.assign(clients.size(), {});
   lines.clear();
   accesses.clear();
+  off_gpu.clear();
   results.clear();
   holds.clear();
   RecordedRecorder recorder(*this);

@@ -42,6 +42,8 @@ class RecordedScenario {
   std::vector<std::string> lines;
   // Of these the changes of access.
   std::vector<std::string> accesses;
+  // "30 B awaits GPU", "60 B on host", which are not among the lines.
+  std::vector<std::string> off_gpu;
   std::vector<JobResult> results;
   std::vector<Record> holds;  // what clients' memory takes from then on
 

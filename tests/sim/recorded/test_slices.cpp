@@ -71,6 +71,8 @@ TEST_CASE("a more urgent program comes in between two slices", "[recorded]") {
                          "10 A started", "30 B released", "60 A gone", "60 A left", "60 B launch ordered",
                          "70 B started", "120 B paused", "120 B gone", "120 B left", "120 A launch ordered",
                          "120 A started", "122 B finished", "170 A gone", "170 A left", "172 A finished"});
+    CHECK(s.off_gpu == std::vector<std::string>{"0 A on host", "30 B awaits GPU", "60 A awaits GPU",
+                                                "60 B on host", "120 B on host", "170 A on host"});
   }
   SECTION("with delays") {
     // A's slice ends at 68, its gate closes at 71, and B's opens at 73: its kernel from 83 to 133, closed
