@@ -56,7 +56,7 @@ std::optional<PointSet> points_of(const RunArguments& arguments, std::uint32_t p
 }
 
 void show_progress(const RunProgress& progress) {
-  to_stderr("\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs/s, {:.0f} s left",
+  to_stderr("\r\033[K{}/{} done, {}/{} runs of this sweep, {:.0f} jobs played per second, {:.0f} s left",
             progress.groups_done, progress.groups, progress.runs_done, progress.runs,
             progress.jobs_per_second, progress.seconds_left);
 }
@@ -196,10 +196,9 @@ int run(RunArguments arguments, const std::string& command) {
     print_part(*options.points, experiment.points.size());
   else
     print_results(experiment, report);
-  fmt::print("{} jobs, {} events in {:.2f} s ({:.0f} jobs/s, {} threads); results in {}\n",
-             report.account.jobs, report.account.events, report.account.seconds,
-             static_cast<double>(report.account.jobs) / report.account.seconds, report.account.threads,
-             options.out.string());
+  fmt::print("played {} job{}, {} events in {:.2f} s on {} thread{}; results in {}\n", report.account.jobs,
+             report.account.jobs == 1 ? "" : "s", report.account.events, report.account.seconds,
+             report.account.threads, report.account.threads == 1 ? "" : "s", options.out.string());
   return verified(arguments, kept, options.out, print_failures(report, what_goes_on(arguments)));
 }
 

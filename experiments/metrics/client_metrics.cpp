@@ -103,7 +103,7 @@ std::list<ClientMetric> Metrics<ClientMetric>::usual() {
         .meaning = "Response less the time with blocks on a GPU or copies under way, so waits and time of the host alone: mean over its jobs."},
        averaged(&Of::waiting_ns)},
       {{.name = "evictions", .label = "evictions per job", .unit = MetricUnit::count,
-        .meaning = "Evictions per job: mean over its finished jobs, then over replications.", .heading = "evictions"},
+        .meaning = "Evictions per job: mean over its finished jobs, then over replications.", .heading = "evict/job"},
        averaged(&Of::evictions)},
       {{.name = "standalone_ns", .label = "time alone", .unit = MetricUnit::ns,
         .meaning = "Time of a job alone: mean over its jobs.", .heading = "alone", .compared = true},

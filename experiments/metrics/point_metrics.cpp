@@ -131,7 +131,7 @@ std::list<PointMetric> of_turnaround() {
        of_windows(&Of::makespan_ns)},
       {{.name = "evictions", .label = "evictions per run", .unit = MetricUnit::count,
         .meaning = "Evictions per run: mean over runs.",
-        .heading = "evictions", .compared = true, .tested = true},
+        .heading = "evict/run", .compared = true, .tested = true},
        averaged(&Of::evictions)},
       {{.name = "eviction_delay_ns_mean", .label = "eviction delay", .unit = MetricUnit::ns, .better = Better::lower,
         .meaning = "From the order to evict until the last block is gone (0 without blocks): mean over the evictions of all replications; empty without any.",

@@ -48,6 +48,14 @@ Row row_of(const PublishedValue& v, const Verdict& verdict, const std::string& n
           {"bound", name_of(verdict.certainty)}};
 }
 
+// Both are sorted by name.
+std::vector<ReportedClient> reported_clients(const GroupRows& rows) {
+  std::vector<ReportedClient> clients;
+  for (std::size_t c = 0; c < rows.services.size(); ++c)
+    clients.push_back({rows.services[c].first, rows.clients[c].second, rows.services[c].second});
+  return clients;
+}
+
 void tell(TableSink& told, const Part& part, const GroupRows& rows) {
   if (!part.error.empty())
     return told.row(ResultTable::summary, part.point, part.name, "", {{"error", part.error}});
@@ -186,8 +194,8 @@ void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished,
       unfinished.add(part.point, part.name, rows);
     }
     if (findings.rows.size() < kMostReported)
-      findings.rows.push_back(
-          {part.point, part.name, experiment_->points.sweep().values(part.point), rows.summary, part.error});
+      findings.rows.push_back({part.point, part.name, experiment_->points.sweep().values(part.point),
+                               rows.summary, part.error, reported_clients(rows)});
     if (part.error.empty() && tables.wants_jobs())
       parts_.store().each_text(group, [&](std::string_view text) {
         tables.add_jobs(text);

@@ -17,13 +17,20 @@
 
 namespace gangway {
 
+// What clients.csv and services.csv have of a client, for display.
+struct ReportedClient {
+  std::string name;
+  Row client, service;
+};
+
 // A row of summary.csv for display.
 struct ReportedRow {
   std::uint32_t point = 0;
   std::string policy;
-  std::vector<std::string> values;  // swept, as text
-  Row summary;                      // empty if the group failed
-  std::string error;                // one line, if it failed
+  std::vector<std::string> values;           // swept, as text
+  Row summary;                               // empty if the group failed
+  std::string error;                         // one line, if it failed
+  std::vector<ReportedClient> clients = {};  // empty unless there is a services.csv
 };
 
 struct Findings {

@@ -82,7 +82,7 @@ replications: 2
         (row,) = summary
         self.assertEqual((row["understated"], row["antt_ci95"], row["percentiles"], row["p99_response_ns_most"]),
                          ("endless", "", "lower-bound", ""))
-        self.assertRegex(done.stdout, r">=1\.\d+ +~0\.\d+ +<=1\.\d+ .*  bounds, as jobs are unfinished or killed: endless\n")
+        self.assertRegex(done.stdout, r">=1\.\d+ +~0\.\d+ +<=1\.\d+ .*\n +bounds, as jobs are unfinished or killed: endless\n")
         endless, honest = clients
         self.assertEqual((endless["jobs"], endless["unfinished"], endless["percentiles"]), ("60", "2", "lower-bound"))
         self.assertEqual(endless["lower_bounds"], "ntt|response_ns_mean|waiting_ns_mean")

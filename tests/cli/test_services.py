@@ -56,6 +56,51 @@ def lower_bound(jobs, share):
     return nearest_rank(known, share) != nearest_rank(worst, share)
 
 
+class Console(ProgramTest):
+    SIGNS = {"": "", "at least": ">=", "at most": "<="}
+
+    def rows(self, shown):
+        lines = shown.split("\n\n")[1].splitlines()
+        self.assertLessEqual(max(map(len, shown.splitlines())), 120)
+        head = [title.strip() for title in lines[0].split("  ") if title.strip()]
+        return head, [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines[1:]]
+
+    def test_what_clients_are_judged_by(self):
+        self.file("w.yaml", WORKLOAD.replace("name: training\n", "name: training\n    priority: 9\n"))
+        head, shown = self.rows(self.gangway("run", self.file("e.yaml", EXPERIMENT), "--out", "out").stdout)
+        self.assertEqual(head, ["point", "policy", "client", "p50 (ms)", "p99 (ms)", "slo (ms)", "attained", "jobs/s", "slowdown"])
+        services = table(self.folder / "out/services.csv")
+        slowdowns = {(row["policy"], row["client"]): row for row in table(self.folder / "out/clients.csv")}
+        self.assertEqual(len(shown), len(services))
+        for row, cells in zip(services, shown):
+            self.assertEqual(cells[:3], [row["point"], row["policy"], row["client"]])
+
+            def expect(cell, text, scale, bound="", unit=""):
+                if not text:
+                    return self.assertIn(cell, ("-", "starved"))
+                value = float(text) * scale
+                self.assertEqual(cell, bound + (f"{value:.0f}" if value >= 99.95 and not unit else f"{value:.2f}") + unit)
+
+            lower = row["lower_bounds"].split("|")
+            expect(cells[3], row["latency_ns_p50"], 1e-6, ">=" if "p50" in lower else "")
+            expect(cells[4], row["latency_ns_p99"], 1e-6, ">=" if "p99" in lower else "")
+            expect(cells[5], row["slo_ns"], 1e-6)
+            expect(cells[6], row["attainment"], 100, unit=" %")
+            expect(cells[7], row["throughput_per_s"], 1)
+            own = slowdowns[row["policy"], row["client"]]
+            expect(cells[8], own["ntt"], 1, ">=" if "ntt" in own["lower_bounds"].split("|") else "")
+        self.assertIn("starved", [cells[8] for cells in shown])
+
+    def test_without_objectives_and_without_services(self):
+        without = WORKLOAD.replace("    slo: 3 ms\n", "").replace("    slo: 10 ms\n", "")
+        self.file("w.yaml", without)
+        head, _ = self.rows(self.gangway("run", self.file("e.yaml", EXPERIMENT.replace("edf, ", "")), "--out", "out").stdout)
+        self.assertEqual(head[3:], ["p50 (ms)", "p99 (ms)", "jobs/s", "slowdown"])
+        shown = self.gangway("run", self.file("tiny.yaml", TINY), "--out", "tiny").stdout
+        self.assertNotIn("p99", shown)
+        self.assertRegex(shown, r"\nplayed 1 job, \d+ events in [\d.]+ s on \d+ threads?; results in tiny\n\Z")
+
+
 class Services(ProgramTest):
     def run_services(self, more="", workload=WORKLOAD, experiment=EXPERIMENT, out="out"):
         self.file("w.yaml", workload)
