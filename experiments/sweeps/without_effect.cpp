@@ -96,6 +96,39 @@ void note_grants(const Point& point, Notes& notes) {
   }
 }
 
+bool same_priority(const std::vector<Client>& clients) {
+  const std::int32_t first = clients.front().priority;
+  return std::all_of(clients.begin(), clients.end(), [&](const Client& client) {
+    return client.priority == first && !client.priority_to &&
+           std::all_of(client.kernels.begin(), client.kernels.end(),
+                       [&](const Kernel& kernel) { return kernel.priority.value_or(first) == first; });
+  });
+}
+
+// What policies order clients by, where it is the same for all.
+void note_orders(const Point& point, Notes& notes) {
+  for (const Contender& policy : point.policies) {
+    const auto& clients = point.workload_of(policy).sample().clients;
+    if (clients.size() < 2) continue;
+    if (policy.entry->name == "piv")
+      notes.given("the order of piv by priority", "", "all clients have the same", !same_priority(clients));
+    if (policy.entry->name == "edf")
+      notes.given("the order of edf by deadline", "", "no client has an slo",
+                  std::any_of(clients.begin(), clients.end(), [](const Client& c) { return c.slo; }));
+  }
+}
+
+// Whose kernels leave only in the forms of their recordings. Slices cost what the mechanism slice says.
+void note_mechanisms(const Sweep& sweep, const Point& point, Notes& notes) {
+  for (const SweptPath& swept : sweep.paths())
+    if (swept.path().find("mechanism") != std::string::npos) return;  // each_swept() says it
+  for (const Contender& policy : point.policies) {
+    const std::string& name = policy.mechanism.entry->name;
+    const bool slices = name == "slice" && needs_of(policy).has(Capability::ranges);
+    if (name != "ideal") notes.given("mechanism " + name, "", "all clients are recorded programs", slices);
+  }
+}
+
 void note_client(const Client& client, const Queues& queues, Notes& notes) {
   const auto some = [&](const auto& has) {
     return std::any_of(client.kernels.begin(), client.kernels.end(), has);
@@ -231,9 +264,12 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
   Notes notes;
   experiment.points.each_checked([&](const Point& point) {
     const Workload& workload = point.workload->sample();
+    note_orders(point, notes);
     // RecordedMachines tells the rest of these.
-    if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded))
+    if (std::all_of(workload.clients.begin(), workload.clients.end(), is_recorded)) {
+      note_mechanisms(experiment.points.sweep(), point, notes);
       return note_of_recorded(experiment.points.sweep(), point, notes);
+    }
     const Queues queues(point);
     note_grants(point, notes);
     note_sweep(experiment.points.sweep(), point, queues, notes);

@@ -113,7 +113,7 @@ class RecordedPolicies(ProgramTest):
         self.assertEqual(notes(2, mover, memory="27 GiB"), [])
 
     def test_swept_keys_without_effect_are_said(self):
-        def notes(number, sweep, policy="piv", **changes):
+        def notes(number, sweep, policy="rr", **changes):
             said = self.gangway("run", self.experiment([policy], **{"grant": "job", "sweep": sweep, **changes}), "--out", f"swept{number}").stderr
             return [line for line in said.splitlines() if "effect" in line]
 
@@ -206,6 +206,20 @@ class RecordedPolicies(ProgramTest):
                     self.assertEqual({e["name"] for e in spans} >= {"waiting"}, names == "AB")
                     self.assertLessEqual({"on host", "running"}, {e["name"] for e in spans})
                     self.assertAlmostEqual(sum(e["dur"] for e in spans) * 1000, with_jobs, delta=1)
+
+    def test_orders_and_mechanisms_without_effect_are_said(self):
+        def notes(number, policies, **changes):
+            said = self.gangway("run", self.experiment(policies, grant="job", **changes), "--out", f"orders{number}").stderr
+            return [line for line in said.splitlines() if "effect" in line]
+
+        clients = [{"name": name, "priority": priority, "slo": "9 ms", "recording": str(self.folder / "program.rec"), "repeat": {"jobs": 3}}
+                   for name, priority in (("A", 0), ("B", 1))]
+        ranked = {"kind": "workload", "version": 1, "name": "w", "clients": clients}
+        said = ["note: the order of edf by deadline has no effect, as no client has an slo",
+                "note: the order of piv by priority has no effect, as all clients have the same"]
+        self.assertEqual(notes(0, ["edf", "piv"]), said)
+        self.assertEqual(notes(1, ["edf", "piv"], workload=ranked), [])
+        self.assertEqual(notes(2, ["rr"], mechanism="proxy"), ["note: mechanism proxy has no effect, as all clients are recorded programs"])
 
     def test_grants(self):
         self.assertIn("found kernel, expected job, since rr hands out recorded programs' jobs",
