@@ -83,6 +83,7 @@ struct WorldRequest {
   std::string gpus_path;
   Origin grant;  // where the grant is given
   std::string grant_path;
+  Origin place = {};  // where the policy is given
 };
 
 // Worlds register themselves by name and have no parameters.

@@ -114,14 +114,15 @@ void check_recorded(const WorldRequest& request) {
                                    Capability::intercept, Capability::sampling, Capability::memory});
   if (!rest.none())
     throw InputError(
-        place.origin, "policies." + request.label, "a policy that needs " + rest.text(),
+        request.place, "policies." + request.label, "a policy that needs " + rest.text(),
         "a policy for recorded programs: of whole jobs (blocks: job), access, or slices of kernels "
         "whose memory stays (state: resident); or clients with kernels");
   if (slices && (setup.granting.of == GrantOf::job || setup.granting.forms == TakeForms::none))
-    throw InputError(request.grant, request.grant_path,
-                     setup.granting.of == GrantOf::job ? "job" : "forms: none",
-                     "{forms: worth}, of the policy itself where others grant jobs, since " + request.label +
-                         " launches slices of kernels in forms");
+    throw InputError(
+        request.grant, request.grant_path,
+        fmt::format("{} for {}, which launches slices of kernels with a form",
+                    setup.granting.of == GrantOf::job ? "job" : "forms: none", request.label),
+        "{forms: worth}; if other policies here need grant: job, a key `grant` of this policy alone");
   if (slices && setup.device.gpus > 1)
     throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
                      "1 for slices of recorded programs' kernels");
@@ -132,7 +133,7 @@ void check_recorded(const WorldRequest& request) {
     throw InputError(request.gpus, request.gpus_path, fmt::format("{} GPUs", setup.device.gpus),
                      "1 for recorded programs under " + quote(request.label) + ", which moves their memory");
   if (const auto refused = access ? request.policy.refusal({}, setup.device) : std::nullopt)
-    throw InputError(place.origin, "policies." + request.label, refused->found, refused->expected);
+    throw InputError(request.place, "policies." + request.label, refused->found, refused->expected);
 }
 
 }  // namespace

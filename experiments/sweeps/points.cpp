@@ -145,6 +145,7 @@ struct Points::Sections {
   Contender contender(const Field& field, const Point& common) const {
     Node policy = field.node();
     Contender contender{{}, common.mechanism, common.granting, common.placing};
+    contender.place = field.node().origin();
     const Node* of_all = find("grant");
     contender.grant = of_all != nullptr ? of_all->origin() : field.node().origin();
     contender.grant_path = "grant";

@@ -29,7 +29,8 @@ struct Contender : ChosenPolicy {
   ChosenMechanism mechanism;
   Granting granting = {};
   Placing placing = Placing::fixed;
-  Origin grant = {};  // where it is given, for errors
+  Origin place = {};  // where the policy is given, for errors
+  Origin grant = {};  // likewise
   std::string grant_path = {};
   std::optional<OwnDevice> own = std::nullopt;
   Origin gpus = {};  // where the number of GPUs is given, for errors

@@ -126,7 +126,7 @@ void check_live(const WorldRequest& request, const WorldEntry& world) {
   if (setup.device.gpus != 1) check_several(request, world);
   if (const auto refused =
           needs.has(Capability::access) ? request.policy.refusal({}, setup.device) : std::nullopt)
-    throw InputError(request.workload.origin, "policies." + request.label, refused->found, refused->expected);
+    throw InputError(request.place, "policies." + request.label, refused->found, refused->expected);
   if (const std::string& name = setup.mechanism.entry().name; name != "ideal" && !(ranges && name == "slice"))
     throw InputError(origin, "mechanism", quote(name),
                      ranges ? "slice, or ideal" : "ideal: unmodified programs leave between submissions");

@@ -58,8 +58,8 @@ class RecordedPolicies(ProgramTest):
         for policy in SLICES:
             name = policy if isinstance(policy, str) else policy["name"]
             for grant, found in (("job", "job"), ({"forms": "none"}, "forms: none")):
-                self.assertIn(f"found {found}, expected {{forms: worth}}, of the policy itself where others grant jobs, since {name} launches slices of kernels in forms",
-                              self.refused("check", self.experiment([policy], grant=grant)))
+                said = self.refused("check", self.experiment([policy], grant=grant))
+                self.assertIn(f"found {found} for {name}, which launches slices of kernels with a form, expected {{forms: worth}}; if ", said)
         self.assertIn("found 2 GPUs, expected 1 for slices of recorded programs' kernels",
                       self.refused("check", self.experiment(["pkm"], device={**DEVICE, "gpus": 2})))
 
@@ -206,6 +206,11 @@ class RecordedPolicies(ProgramTest):
                     self.assertEqual({e["name"] for e in spans} >= {"waiting"}, names == "AB")
                     self.assertLessEqual({"on host", "running"}, {e["name"] for e in spans})
                     self.assertAlmostEqual(sum(e["dur"] for e in spans) * 1000, with_jobs, delta=1)
+
+    def test_errors_of_policies_name_their_lines(self):
+        path = self.experiment(["passthrough", {"name": "microkernel-rr", "label": "X"}])
+        line = next(number for number, text in enumerate(path.read_text().splitlines(), 1) if '"microkernel-rr"' in text) - 1
+        self.assertIn(f"e.yaml:{line}: key 'policies.X': found a policy that needs ", self.refused("check", path))
 
     def test_orders_and_mechanisms_without_effect_are_said(self):
         def notes(number, policies, **changes):
