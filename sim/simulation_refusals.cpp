@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/shown_size.hpp"
+
 namespace gangway {
 namespace {
 
@@ -38,13 +40,14 @@ void check_memory(const WorldRequest& request, DeviceId gpu) {
   Bytes all = fixed;
   add(all, largest);
   if (all <= device.memory) return;
-  const std::string room = fmt::format("at most the {} of {}", to_text(device.memory), device.name);
+  const std::string room = fmt::format("at most the {} of {}", shown_size(device.memory), device.name);
   const std::string where = device.gpus == 1 ? "in all" : fmt::format("on GPU {}", gpu.index);
   if (!moved)
-    throw InputError(place.of(0), place.path + ".clients", to_text(all) + " of client memory " + where, room);
-  const std::string beside = fixed.count > 0 ? " beside the " + to_text(fixed) + " of native clients" : "";
+    throw InputError(place.of(0), place.path + ".clients", shown_size(all) + " of client memory " + where,
+                     room);
+  const std::string beside = fixed.count > 0 ? " beside the " + shown_size(fixed) + " of native clients" : "";
   throw InputError(place.of(whose), place.path + ".clients." + workload.clients[whose].name,
-                   "a footprint of " + to_text(largest) + beside, room);
+                   "a footprint of " + shown_size(largest) + beside, room);
 }
 
 // Where clients submit to channels of their own nobody uses other queues of the device's.

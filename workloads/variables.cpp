@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "models/shown_size.hpp"
+
 namespace gangway {
 namespace {
 
@@ -61,7 +63,7 @@ void read_variables(const Field& field, const std::optional<Field>& memory, Clie
     client.variables.push_back(variable);
     if (memory && all > client.memory)
       item.fail(to_text(all) + " of variables up to here",
-                "at most the " + to_text(client.memory) + " of `memory`");
+                "at most the " + shown_size(client.memory) + " of `memory`");
   }
   if (!memory) client.memory = all;
 }

@@ -12,6 +12,7 @@
 #include "models/bounds/owner_assumptions.hpp"
 #include "models/error.hpp"
 #include "models/mechanism.hpp"
+#include "models/shown_size.hpp"
 
 namespace gangway {
 namespace {
@@ -160,8 +161,8 @@ class PlayedOwners {
     Bytes all;
     for (const Client& client : workload_.clients) all += client.kernels.front().code->memory();
     if (all > device_.memory)
-      refuse_set(world_, "tasks", fmt::format("kernels that work on {} in all", to_text(all)),
-                 fmt::format("at most the {} of the device", to_text(device_.memory)));
+      refuse_set(world_, "tasks", fmt::format("kernels that work on {} in all", shown_size(all)),
+                 fmt::format("at most the {} of the device", shown_size(device_.memory)));
   }
 
   void choose_mechanism() {

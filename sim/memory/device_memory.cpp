@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/shown_size.hpp"
+
 namespace gangway {
 namespace {
 
@@ -127,7 +129,7 @@ std::string DeviceMemory::restore_refusal(JobId job, DeviceId gpu, BlockRange bl
   if (changed_elsewhere(job, gpu, blocks))
     return "a restore of a state that another GPU has changed and not saved";
   if (const Bytes bytes = takes(job, gpu, blocks); bytes > room(gpu))
-    return fmt::format("a restore of {} with {} left", to_text(bytes), to_text(room(gpu)));
+    return fmt::format("a restore of {} with {} left", shown_size(bytes), shown_size(room(gpu)));
   return "";
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "models/shown_size.hpp"
+
 namespace gangway {
 
 KeptStates::KeptStates(const Workload& workload, const Device& device, KeptStatesHost& host)
@@ -36,7 +38,7 @@ std::string KeptStates::restore_refusal(ClientId client) const {
   const State& state = asked(client);
   if (state.where != Residence::absent) return "a restore of a state that is on the device";
   if (state.size > free_)
-    return fmt::format("a restore of {} with {} left", to_text(state.size), to_text(free_));
+    return fmt::format("a restore of {} with {} left", shown_size(state.size), shown_size(free_));
   return "";
 }
 

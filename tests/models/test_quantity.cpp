@@ -1,4 +1,5 @@
 #include "models/quantity.hpp"
+#include "models/shown_size.hpp"
 #include "tests/catch.hpp"
 
 using namespace gangway;
@@ -68,6 +69,16 @@ TEST_CASE("factors count as the decimals they are written with") {
 TEST_CASE("a copy takes its size over the bandwidth, rounded up") {
   CHECK(transfer_time(Bytes{1}, Bandwidth{3'000'000'000}) == Duration{1});
   CHECK(transfer_time(Bytes{12'000'000}, Bandwidth{12'000'000'000}) == Duration{1'000'000});
+}
+
+TEST_CASE("sizes in messages are short and unmistakable") {
+  CHECK(shown_size(Bytes{0}) == "0 B");
+  CHECK(shown_size(Bytes{1023}) == "1023 B");
+  CHECK(shown_size(Bytes{12LL << 30}) == "12 GiB");
+  CHECK(shown_size(Bytes{3LL << 29}) == "1.5 GiB");
+  CHECK(shown_size(Bytes{83'519'344LL << 10}) == "79.65 GiB (85523808256 B)");
+  CHECK(shown_size(Bytes{(1LL << 20) + 1}) == "1.00 MiB (1048577 B)");
+  CHECK(shown_size(Bytes{5LL << 40}) == "5 TiB");
 }
 
 TEST_CASE("rates need a unit and are above zero") {
