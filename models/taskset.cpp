@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <stdexcept>
 
 #include "models/input/yaml_writer.hpp"
@@ -50,9 +51,36 @@ Rational converted(const WrittenTime& time, const TimeUnit* unit) {
   return time.unit == nullptr ? time.value : time.value * Rational(time.unit->ns, unit->ns);
 }
 
+// How many values of a file's keys are times with a unit, and how many plain numbers are values of the same
+// keys.
+class WrittenUnits {
+ public:
+  explicit WrittenUnits(const Node& root) { count(root, ""); }
+  bool mostly() const {
+    std::size_t with = 0, without = 0;
+    for (const auto& [key, counts] : by_key_) {
+      if (counts.first == 0) continue;
+      with += counts.first;
+      without += counts.second;
+    }
+    return with > without;
+  }
+
+ private:
+  void count(const Node& node, const std::string& key) {
+    for (const Node& item : node.items) count(item, key);
+    for (const Node::Entry& entry : node.entries) count(entry.value, entry.key);
+    if (node.kind != Node::Kind::scalar) return;
+    if (const auto time = read_time(node.scalar)) ++(time->unit ? by_key_[key].first : by_key_[key].second);
+  }
+
+  std::map<std::string, std::pair<std::size_t, std::size_t>> by_key_;  // with a unit, without
+};
+
 // Reads the times of one file, which agree on having units or none.
 class TimeReader {
  public:
+  explicit TimeReader(const Node& root) : root_(&root) {}
   // At least 10^-15.
   Rational positive(const Field& field) {
     return read(field, Rational(1, 1'000'000'000'000'000), "above 0 and at most 10^15, in at most 18 digits");
@@ -77,21 +105,25 @@ class TimeReader {
     return unit_ == nullptr ? "a plain number (12, 0.1, 1/3)" : "a time with a unit (3.8 ms, 1/3 us)";
   }
 
+  // The one that is not as most are is wrong.
   void agree(const Field& field, const TimeUnit* unit) {
     if (!seen_) {
       seen_ = true;
       unit_ = unit;
-      first_ = field.path();
+      first_.emplace(field);
     } else if ((unit == nullptr) != (unit_ == nullptr)) {
-      field.fail(fmt::format("{}, as for {}",
-                             unit_ == nullptr ? "a plain number without a unit" : "a time with a unit",
-                             first_));
+      const bool units = WrittenUnits(*root_).mostly();
+      const bool this_one = (unit != nullptr) != units;
+      const Field &wrong = this_one ? field : *first_, &right = this_one ? *first_ : field;
+      wrong.fail(fmt::format("{}, as for {}", units ? "a time with a unit" : "a plain number without a unit",
+                             right.path()));
     }
   }
 
+  const Node* root_;
   bool seen_ = false;
   const TimeUnit* unit_ = nullptr;  // none: plain numbers
-  std::string first_;               // where that was decided
+  std::optional<Field> first_;      // where that was decided
 };
 
 ThreadLayout read_layout(Mapping& m) {
@@ -292,7 +324,9 @@ TaskSet read_task_set(const Field& field) {
   TaskSet set;
   set.name = m.need("name").identifier();
   if (auto source = m.maybe("source")) set.source = source->text();
-  TimeReader times;
+  const Node* const tasks = field.node().find("tasks");
+  set.place = (tasks != nullptr ? *tasks : field.node()).origin();
+  TimeReader times(field.node());
   if (field.node().find("scheduler") != nullptr)
     set.tasks = read_owning(m, times);
   else if (field.node().find("streams") != nullptr)

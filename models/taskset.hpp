@@ -117,6 +117,7 @@ struct TaskSet {
   std::string source;
   std::string unit;  // of all times: "ms"; empty for plain numbers
   std::variant<SporadicTasks, OneShotKernels, OwningTasks> tasks;
+  Origin place = {};  // where they are given
 };
 
 // Whether every task is released again and again: it has a period.

@@ -16,7 +16,7 @@ SetClock::SetClock(const TaskSet& set) {
   else if (set.unit == "ns")
     scale_ = 1;
   else
-    throw InputError({set.name, 0}, "tasks", "times without a unit", "times with a unit");
+    throw InputError(set.place, "tasks", "times without a unit", "times with a unit");
 }
 
 void refuse_set(const WorldEntry& world, const std::string& key, const std::string& found,

@@ -38,6 +38,29 @@ TEST_CASE("times with units are multiples of the first one's unit") {
   CHECK_THROWS_AS(with_task("C: 3.8, T: 9 ms"), InputError);
 }
 
+TEST_CASE("the time that is unlike most others is the wrong one") {
+  const auto message = [](const std::string& a, const std::string& b) {
+    const auto task = [](const char* name, const std::string& times) {
+      return fmt::format("{{name: {}, {}, g: 3, b: 2}}", name, times);
+    };
+    try {
+      read(fmt::format("device: {{layout: pool, m: 8}}\ntasks:\n  - {}\n  - {}\n", task("a", a),
+                       task("b", b)));
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string("fine");
+  };
+  CHECK(message("C: 3, T: 9 ms", "C: 1 ms, T: 9 ms") ==
+        "set.yaml:6: key 'tasks.0.C': found '3', expected a time with a unit, as for tasks.0.T");
+  CHECK(
+      message("C: 3 ms, T: 9", "C: 1, T: 9") ==
+      "set.yaml:6: key 'tasks.0.C': found '3 ms', expected a plain number without a unit, as for tasks.0.T");
+  CHECK(message("C: 3 ms, T: 9 ms", "C: 1 ms, T: 9") ==
+        "set.yaml:7: key 'tasks.1.T': found '9', expected a time with a unit, as for tasks.0.C");
+  CHECK(message("C: 3 ms, T: 9 ms", "C: 1 us, T: 9 ms") == "fine");
+}
+
 TEST_CASE("what a sporadic set says, and what it need not say") {
   const auto sporadic = std::get<SporadicTasks>(with_task("C: 1, T: 1").tasks);
   CHECK(sporadic.order == QueueOrder::became_head);
