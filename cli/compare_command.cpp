@@ -41,6 +41,11 @@ struct Exceeded {
 std::vector<Exceeded> exceeded(const Comparison& comparison, const std::vector<Limit>& limits) {
   std::vector<Exceeded> out;
   for (const Limit& limit : limits) {
+    for (const ComparedFolder* folder : {&comparison.prediction, &comparison.measurement})
+      if (limit.metric.starts_with("ntt_") && !folder->has_jobs)
+        throw InputError(
+            {folder->path, 0}, "jobs.csv", "no such table",
+            fmt::format("one for --fail-above {}, from an experiment without `jobs: false`", limit.metric));
     const auto value = value_of(comparison, limit.metric);
     if (!value)
       throw InputError({"--fail-above", 0}, limit.metric, "no such result in both folders",

@@ -166,7 +166,7 @@ class Compare(ProgramTest):
         self.assertIn("no errors of jobs: b has no jobs.csv", self.gangway("compare", "a", "b", "--fail-above", "antt=9").stdout)
         self.assertEqual(self.compare()["ntt_error"], {"jobs": 0})
         message = self.refused("compare", "a", "b", "--fail-above", "ntt_p50=1")
-        self.assertEqual(message, "error: --fail-above: key 'ntt_p50': found no such result in both folders, expected folders that have it")
+        self.assertEqual(message, "error: b: key 'jobs.csv': found no such table, expected one for --fail-above ntt_p50, from an experiment without `jobs: false`")
 
     def test_nonsense_is_refused(self):
         self.run_slower()
