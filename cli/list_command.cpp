@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -49,9 +50,12 @@ void print_metrics(const OrderedJson& list) {
 }
 
 void print(const OrderedJson& list) {
+  std::size_t width = 20;
+  for (const OrderedJson& item : list) width = std::max(width, text(item, "name").size());
   for (const OrderedJson& item : list) {
-    fmt::print("{:<20} {}\n", text(item, "name"),
-               item.contains("path") ? text(item, "path") : text(item, "summary"));
+    const std::string title = text(item, "title");
+    const std::string about = !title.empty() ? title : text(item, item.contains("path") ? "path" : "summary");
+    fmt::print("{:<{}} {}\n", text(item, "name"), width, about);
     for (const OrderedJson& p : item.value("parameters", OrderedJson::array()))
       fmt::print("    {:<18} {} (default {}; {})\n", text(p, "name"), text(p, "summary"), text(p, "default"),
                  text(p, "range"));

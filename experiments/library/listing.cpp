@@ -6,6 +6,7 @@
 #include "experiments/metrics/catalogue.hpp"
 #include "models/arrival_process.hpp"
 #include "models/bounds/bound.hpp"
+#include "models/input/document.hpp"
 #include "models/kernel_code.hpp"
 #include "models/mechanism.hpp"
 #include "models/policy.hpp"
@@ -35,9 +36,19 @@ Json registered() {
   return list;
 }
 
+std::string title_of(const LibraryFile& file) {
+  const Node root = read_yaml(file.path);
+  const Node* const title = root.find("title");
+  return title != nullptr ? title->scalar : std::string();
+}
+
 Json files(const std::string& what) {
   Json list = Json::array();
-  for (const LibraryFile& file : library(what)) list.push_back({{"name", file.name}, {"path", file.path}});
+  for (const LibraryFile& file : library(what)) {
+    Json item{{"name", file.name}, {"path", file.path}};
+    if (what == "experiments") item["title"] = title_of(file);
+    list.push_back(std::move(item));
+  }
   return list;
 }
 

@@ -71,6 +71,15 @@ class Messages(ProgramTest):
         self.assertEqual({row["point"] for row in table(self.folder / "out/summary.csv")}, {"0"})
         self.assertNotIn("workload.arrivals.gap", (self.folder / "out/summary.csv").read_text())
 
+    def test_experiments_are_listed_with_their_titles(self):
+        listed = json.loads(self.gangway("list", "experiments", "--json").stdout)
+        shown = self.gangway("list", "experiments").stdout.splitlines()
+        self.assertEqual(len(shown), len(listed))
+        for item, line in zip(listed, shown):
+            self.assertEqual(line.split(None, 1), [item["name"], item["title"] or item["path"]])
+            self.assertTrue(item["path"].endswith(f"/{item['name']}.yaml"))
+        self.assertGreater(sum(bool(item["title"]) for item in listed), len(listed) / 2)
+
     def test_empty_lists_and_mappings_are_called_so(self):
         file = self.file("small.yaml", SMALL)
         message = self.refused("run", file, "--set", "policies=[]")
