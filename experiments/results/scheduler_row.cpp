@@ -35,9 +35,8 @@ nlohmann::ordered_json SchedulerAccount::json() const {
 std::string SchedulerAccount::warning() const {
   if (too_late_ == 0) return "";
   return fmt::format(
-      "the scheduler was too late in {} of {} rows (column too_late): once in a hundred times by up to {}, "
-      "which "
-      "is more than {:.0f} % of the shortest job; it had no processor for up to {:.0f} % of a run",
+      "the scheduler was too late in {} of {} rows (column too_late): the 99th percentile of its lateness is "
+      "up to {}, more than {:.0f} % of the shortest job; it had no processor for up to {:.0f} % of a run",
       too_late_, rows_, to_text(Duration{std::llround(p99_)}), kTooLate * 100, off_cpu_ * 100);
 }
 
