@@ -100,9 +100,11 @@ class PythonOwnership : public OwnershipPolicy {
     epoch_.next();
     if (index < 0 || static_cast<std::size_t>(index) >= candidates().size())
       throw ForeignError(
-          fmt::format("choose() returned {}, of {} jobs that wait", index, candidates().size()));
+          fmt::format("choose() returned {}, expected an index from 0 to {}: so many jobs wait", index,
+                      candidates().size() - 1));
     if (quantum && *quantum <= 0)
-      throw ForeignError(fmt::format("choose() returned a quantum of {} ns", *quantum));
+      throw ForeignError(
+          fmt::format("choose() returned a quantum of {} ns, expected one above 0 ns", *quantum));
     return {static_cast<std::size_t>(index), quantum ? std::optional(Duration{*quantum}) : std::nullopt};
   }
 
@@ -129,7 +131,9 @@ class PythonOwnership : public OwnershipPolicy {
     const nb::object answer =
         call_policy("urgency()", [&] { return (*urgency_)(PythonView(view, epoch_).job(w.job)); });
     std::int64_t urgency = 0;
-    if (!nb::try_cast(answer, urgency)) throw ForeignError("urgency() did not return a whole number");
+    if (!nb::try_cast(answer, urgency))
+      throw ForeignError("urgency() returned " + nb::cast<std::string>(nb::repr(answer)) +
+                         ", expected a whole number");
     return urgency;
   }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import math
 import numbers
@@ -9,6 +10,7 @@ import operator
 import os
 import re
 import threading
+import warnings
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -105,6 +107,8 @@ class Policy:
 
     def __init_subclass__(cls, name: str | None = None, abstract: bool = False, **more: Any) -> None:
         super().__init_subclass__(**more)
+        if cls.__module__ != __name__:
+            _warn_of_misspelt(cls, 4 if abstract else 3)
         if not abstract and cls.decide is not Policy.decide:
             _define(cls, name, ownership=False)
 
@@ -131,6 +135,18 @@ class OwnershipPolicy(Policy, abstract=True):
 
     def choose(self, now: int, waiting: list[_core.JobFacts]) -> int | tuple[int, int]:
         raise NotImplementedError(f'{type(self).__name__}.choose')
+
+
+def _warn_of_misspelt(cls: type[Policy], stacklevel: int) -> None:
+    """Of a method that nobody calls, with a name like one that the class lacks. Without that one it may be no policy, and nothing says so."""
+    chooses = issubclass(cls, OwnershipPolicy)
+    called = {'choose': OwnershipPolicy.choose, 'urgency': None} if chooses else {'note': Policy.note, 'decide': Policy.decide}
+    lacking = [name for name, usual in called.items() if getattr(cls, name, None) is usual]
+    for name, value in vars(cls).items():
+        if name.startswith('_') or name in called or not inspect.isroutine(value):
+            continue
+        for meant in difflib.get_close_matches(name, lacking, 1, 0.7):
+            warnings.warn(f'{cls.__qualname__}.{name}(): Gangway calls no such method; is {meant}() meant?', stacklevel=stacklevel)
 
 
 _NOT_YET = 'not yet known'  # a version: what a class refers to may follow it

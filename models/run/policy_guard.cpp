@@ -74,7 +74,7 @@ void PolicyGuard::guarded(Work work) {
     } catch (const NotReturned& error) {
       fault = error.what();
     } catch (const ForeignError& error) {
-      fault = std::string("the policy threw ") + error.what();
+      fault = std::string("the policy failed: ") + error.what();
     } catch (const std::exception& error) {
       fault = "the policy threw " + type_of_exception() + ": " + error.what();
     } catch (...) {

@@ -169,14 +169,14 @@ class Wrong(unittest.TestCase):
         class Raises(gangway.Policy):
             def decide(self, now, view, orders):
                 raise ValueError('no\nidea')
-        self.fails('raises', "policy 'raises'", 'ValueError: no idea', 'test_policies.py')
+        self.fails('raises', "policy 'raises'", 'the policy failed: ValueError: no idea', 'test_policies.py')
 
     def test_one_that_answers_nonsense(self):
         for number, answer in enumerate((-1, 99, 'first', None, (0, -5), (0, 0), 1.5)):
             class Nonsense(gangway.OwnershipPolicy, name=f'nonsense-{number}'):
                 def choose(self, now, waiting, answer=answer):
                     return answer
-            self.fails(f'nonsense-{number}', 'choose() returned')
+            self.fails(f'nonsense-{number}', 'the policy failed: choose() returned', ', expected ')
 
     def test_one_that_orders_the_impossible(self):
         class Impossible(gangway.Policy):
