@@ -16,7 +16,7 @@ ON_HOST = {
     "effisha-fig11": [*KERNELS, "replications=1", "published=[]", "sweep={policies.pkm.params.latency: [1 ms, 0.1 ms]}"],
     "effisha-fig12": ["policies=[fcfs, piv, dprr]", "published=[]", "permutations=1"],
     "effisha-fig13": ["horizon=150 ms", "sweep={workload.clients.urgent.repeat.think: [1 ms]}"],
-    "microkernels": [*KERNELS, "permutations=1", "sweep={policies.microkernel-rr.params.slice: [1 ms, 0.1 ms]}"],
+    "microkernels": [*KERNELS, "policies=[{name: fcfs, label: one-by-one}, {name: microkernel-rr, params: {state: resident}}]", "permutations=1", "sweep={policies.microkernel-rr.params.slice: [1 ms, 0.1 ms]}"],
 }
 
 
