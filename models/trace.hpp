@@ -91,6 +91,8 @@ class TraceSink {
   // Blocks have ended. Told at the end of their last wave, by worlds that know blocks, if the sink wants it.
   virtual void blocks(const BlockSpan&) {}
   virtual bool wants_blocks() const { return false; }
+  // Whether it wants Mark::on_host and awaits_gpu. No history in a message has them.
+  virtual bool wants_off_gpu() const { return false; }
   // Error bound between device and run clock; told by worlds with two clocks.
   virtual void uncertain(Duration) {}
   // How late the scheduler was in this run; told once, at the end, by real-time worlds.

@@ -91,6 +91,7 @@ class StoppableSink : public TraceSink {
     if (also_ != nullptr) also_->blocks(span);
   }
   bool wants_blocks() const override { return also_ != nullptr && also_->wants_blocks(); }
+  bool wants_off_gpu() const override { return also_ != nullptr && also_->wants_off_gpu(); }
   void uncertain(Duration clock) override {
     next_.uncertain(clock);
     if (also_ != nullptr) also_->uncertain(clock);
@@ -122,6 +123,7 @@ class TracedSink : public TraceSink {
   }
   void blocks(const BlockSpan& span) override { trace_.blocks(span); }
   bool wants_blocks() const override { return trace_.wants_blocks(); }
+  bool wants_off_gpu() const override { return trace_.wants_off_gpu(); }
   void uncertain(Duration clock) override { trace_.uncertain(clock); }
   bool stopped() const override { return stop_.load(std::memory_order_relaxed) || trace_.stopped(); }
 

@@ -32,6 +32,7 @@ class ChromeTrace : public TraceSink {
   void record(const Record& record) override;
   void blocks(const BlockSpan& span) override;
   bool wants_blocks() const override { return true; }
+  bool wants_off_gpu() const override { return true; }
   void uncertain(Duration clock) override;
   bool stopped() const override;  // the file is full
   TraceEnd finish();              // the run must be over

@@ -113,7 +113,8 @@ std::uint64_t RecordedWorld::play_instant() {
     count_round(rounds);
   } while (moved || !nothing_to_tell() || more_now() || streams_.changed());
   if (controlled()) look_who_uses();
-  for (RecordedClient& client : clients_) note_off_gpu(client);
+  if (journal_.wants_off_gpu())
+    for (RecordedClient& client : clients_) note_off_gpu(client);
   return events;
 }
 
@@ -262,10 +263,10 @@ void RecordedWorld::note_off_gpu(RecordedClient& client) {
   const Mark mark = waits ? Mark::awaits_gpu : Mark::on_host;
   if (client.off_gpu == mark) return;
   client.off_gpu = mark;
-  note({.time = now_,
-        .job = client.open.front().id,
-        .mark = mark,
-        .gpu = static_cast<std::uint8_t>(gpus_[client.run.id().index])});
+  journal_.off_gpu({.time = now_,
+                    .job = client.open.front().id,
+                    .mark = mark,
+                    .gpu = static_cast<std::uint8_t>(gpus_[client.run.id().index])});
 }
 
 void RecordedWorld::copying(JobId job, bool to_host, bool begins) {

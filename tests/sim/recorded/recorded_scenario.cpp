@@ -41,6 +41,7 @@ class RecordedRecorder : public TraceSink, public JobSink {
     to_.lines.push_back(line);
     if (access) to_.accesses.push_back(line);
   }
+  bool wants_off_gpu() const override { return true; }
   void job(const JobResult& result) override { to_.results.push_back(result); }
   void check_laws() const {
     const std::string broken = account_.broken_law(to_.results, meter_.totals(), to_.device);
