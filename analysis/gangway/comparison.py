@@ -92,8 +92,8 @@ class Differences:
 
     rows: a table with a row for each point, policy, client (empty: the whole point) and metric, as experiments/README.md explains it under
     "Comparing two folders": a_mean, a_is, a_ci95, a_replications, likewise of b, difference, relative, low, high, t, degrees, p, p_holm,
-    at_least, finding, words (as `gangway compare` prints them); significant: the differences that chance does not explain; conclusions: sentences; told: everything, as
-    `gangway compare --json` prints it."""
+    at_least, finding, words (as `gangway compare` prints them); significant: the differences that chance does not explain; conclusions:
+    sentences; told: everything, as `gangway compare --json` prints it."""
 
     def __init__(self, told: dict[str, Any]) -> None:
         self.told = told
