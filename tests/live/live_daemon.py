@@ -9,6 +9,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
+import unittest
 import weakref
 
 GANGWAY = os.environ["GANGWAY"]
@@ -91,6 +93,16 @@ class Daemon:
         steps = [line.split(",") for line in self.logged()][1:]
         shutil.rmtree(self.folder)
         return out, err, steps
+
+
+class LiveTest(unittest.TestCase):
+    def until(self, condition, what):
+        """What the condition returns once that holds."""
+        end = time.monotonic() + LIMIT
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), end, what)
+            time.sleep(LOOK)
+        return found
 
 
 def finish(process):

@@ -3,10 +3,8 @@
 import os
 import struct
 import tempfile
-import time
-import unittest
 
-from live_daemon import LIMIT, LOOK, Daemon, finish
+from live_daemon import Daemon, LiveTest, finish
 
 CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
@@ -27,7 +25,7 @@ def helpers(daemon):
     return found
 
 
-class MemoryPrograms(unittest.TestCase):
+class MemoryPrograms(LiveTest):
     memory = "managed"
 
     def daemon(self, policy, *options, device=160, around=None, **more):
@@ -52,12 +50,6 @@ class MemoryPrograms(unittest.TestCase):
 
     def clients(self, daemon):
         return {client["name"]: client for client in daemon.status()["clients"]}
-
-    def until(self, condition, what):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(LOOK)
 
     def all_end_well(self, daemon, programs, *texts):
         for program, text in zip(programs, texts):

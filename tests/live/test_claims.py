@@ -5,16 +5,15 @@ import os
 import signal
 import subprocess
 import tempfile
-import time
 import unittest
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, LOOK, STANDIN, claims, kill_all
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, LiveTest, claims, kill_all
 
 TOO = "too: while both have programs there, neither policy has the GPU to itself\n"
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
-class Claims(unittest.TestCase):
+class Claims(LiveTest):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -76,10 +75,7 @@ class Claims(unittest.TestCase):
                 program = subprocess.Popen([GANGWAY, "exec", "--socket", socket, "--", CLIENT, "until", self.folder + "/stop"],
                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
                 self.daemons.append(program)
-                end = time.monotonic() + LIMIT
-                while not self.clients(socket):
-                    self.assertLess(time.monotonic(), end)
-                    time.sleep(LOOK)
+                self.until(lambda: self.clients(socket), "it has come")
                 first.kill()
                 first.communicate()
                 self.assertIsNone(program.poll())

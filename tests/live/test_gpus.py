@@ -10,13 +10,13 @@ import tempfile
 import time
 import unittest
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish, uuid
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, LiveTest, finish, uuid
 from memory_programs import CLIENT as MEMORY_CLIENT, MIB, helpers
 
 UUID = [uuid(gpu) for gpu in range(4)]
 
 
-class GpuPrograms(unittest.TestCase):
+class GpuPrograms(LiveTest):
     def daemon(self, *options, gpus=2, device=240, policy="fcfs", around=None, gpu="all"):
         driver = {"LD_LIBRARY_PATH": STANDIN, "STANDIN_DEVICES": str(gpus), "STANDIN_MEMORY": str(device * MIB)}
         # The daemon's driver has the machine's devices, as its programs' drivers have.
@@ -44,12 +44,6 @@ class GpuPrograms(unittest.TestCase):
 
     def places(self, daemon):
         return {name: client["gpu"] for name, client in self.clients(daemon).items()}
-
-    def until(self, condition, what):
-        end = time.monotonic() + LIMIT
-        while not condition():
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(LOOK)
 
     def all_end_well(self, programs, text="jobs many\n"):
         for program in programs:

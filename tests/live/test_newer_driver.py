@@ -2,32 +2,29 @@
 
 import os
 import signal
-import time
 import unittest
 
-from live_daemon import CLIENT, LIMIT, LOOK, STANDIN, Daemon, finish
+from live_daemon import CLIENT, STANDIN, Daemon, LiveTest, finish
 
 ONE_LINE = "gangway: this driver's {} is newer than this build of Gangway, so its calls are not scheduled; gangway status --json counts such functions\n"
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
-class Requests(unittest.TestCase):
+class Requests(LiveTest):
     def requested(self, *names, newer):
         """What a program that requests these functions is told, and its stderr and count."""
         daemon = Daemon("--policy", "fcfs")
         program = daemon.start(CLIENT, "requests", "1000000", *names, STANDIN_NEWER=",".join(newer))
         try:
             said = [program.stdout.readline() for _ in names]
-            end = time.monotonic() + LIMIT
-            while not (clients := daemon.status()["clients"]):
-                self.assertLess(time.monotonic(), end, "no client")
-                time.sleep(LOOK)
+            # It has told what it requested before its first submission.
+            client, = self.until(lambda: [client for client in daemon.status()["clients"] if client["submissions"] > 0], "it submits")
         finally:
             program.terminate()
         code, _, err = finish(program)
         self.assertEqual(code, -signal.SIGTERM)
         daemon.end()
-        return said, err, clients[0]["functions_not_known"]
+        return said, err, client["functions_not_known"]
 
     def test_new_functions(self):
         names = ("cuLaunchLater", "cuMemAlloc", "cuMemcpyWithEverythingAsync")

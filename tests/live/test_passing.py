@@ -9,7 +9,7 @@ import unittest
 
 import kill_points
 from live_daemon import GANGWAY, STANDIN, finish
-from memory_programs import CLIENT, MIB, POINTS, MemoryPrograms
+from memory_programs import CLIENT, MIB, MemoryPrograms
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
