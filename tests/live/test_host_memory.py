@@ -34,23 +34,23 @@ class HostMemory(MemoryPrograms):
             self.assertEqual(programs[-1].stdout.readline(), "holds 64\n")
         return programs
 
+    def three_under(self, policy, *options, **of_third):
+        """What the daemon prints when the third of three comes."""
+        daemon = self.daemon(*policy, *options)
+        stop = daemon.folder + "/stop"
+        programs = self.two(daemon, stop)
+        return self.go_on(daemon, programs, stop, self.start_named(daemon, "p2", stop, **of_third))
+
     def test_for_two_of_three(self):
         for policy in POLICIES:
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy, "--host-memory", "270 MiB")
-                stop = daemon.folder + "/stop"
-                programs = self.two(daemon, stop)
-                self.assertRegex(self.go_on(daemon, programs, stop, self.start_named(daemon, "p2", stop)),
+                self.assertRegex(self.three_under(policy, "--host-memory", "270 MiB"),
                                  r"p2 \(\d+\): its memory stays on the GPU: there is no host memory for it\n")
 
     def test_that_the_driver_refuses_one_of_three(self):
         for policy in POLICIES:
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy)
-                stop = daemon.folder + "/stop"
-                programs = self.two(daemon, stop)
-                third = self.start_named(daemon, "p2", stop, STANDIN_HOST_MEMORY=str(8 * MIB))
-                self.assertIn("p2 (", self.go_on(daemon, programs, stop, third))
+                self.assertIn("p2 (", self.three_under(policy, STANDIN_HOST_MEMORY=str(8 * MIB)))
 
     def test_more_than_the_machine_has(self):
         result = subprocess.run([GANGWAY, "serve", "--policy", "rr", "--memory", "managed", "--host-memory", "100000 GiB"], capture_output=True,
@@ -86,10 +86,7 @@ class HostMemoryOfProcesses(HostMemory):
     def test_for_two_of_three(self):
         for policy in POLICIES:
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy, "--host-memory", "160 MiB")
-                stop = daemon.folder + "/stop"
-                programs = self.two(daemon, stop)
-                self.go_on(daemon, programs, stop, self.start_named(daemon, "p2", stop))
+                self.three_under(policy, "--host-memory", "160 MiB")
 
     test_that_the_driver_refuses_one_of_three = test_more_than_the_machine_has = test_one_that_stays_beside_one_that_moves = None  # they pin nothing
 

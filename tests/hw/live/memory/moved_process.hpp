@@ -32,6 +32,15 @@ struct MovedProcess {
     while (mover.turn()) {
     }
   }
+  // Its state leaves after one more submission, and comes back. The bytes that were copied out.
+  std::uint64_t copied_after_work() {
+    const std::atomic<std::uint64_t>& saved = source->client.memory.saved;
+    source->client.threads[0].submissions.fetch_add(1);
+    const std::uint64_t before = saved.load();
+    order(Goal::away);
+    order(Goal::here);
+    return saved.load() - before;
+  }
   bool carried_out() const {
     return source->client.memory.done.load() == source->permit.memory.number.load();
   }

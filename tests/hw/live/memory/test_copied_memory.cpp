@@ -38,30 +38,23 @@ TEST_CASE("What no kernel writes to is copied again after a copy into it only", 
   CHECK(standing.declared.load() == 40 * kManagedMiB);
   const std::uint64_t rest = standing.movable.load() - 40 * kManagedMiB;
   process.source->client.slots.store(1);
-  const auto moves = [&] {
-    process.source->client.threads[0].submissions.fetch_add(1);
-    const std::uint64_t before = standing.saved.load();
-    process.order(Goal::away);
-    process.order(Goal::here);
-    return standing.saved.load() - before;
-  };
   process.device.word(at) = 5;
-  CHECK(moves() == rest + 40 * kManagedMiB);
-  CHECK(moves() == rest);
+  CHECK(process.copied_after_work() == rest + 40 * kManagedMiB);
+  CHECK(process.copied_after_work() == rest);
   process.memory.written(other);
-  CHECK(moves() == rest);
+  CHECK(process.copied_after_work() == rest);
   process.device.word(at + 39 * kManagedMiB) = 6;
   process.memory.written(at + 100);
-  CHECK(moves() == rest + 40 * kManagedMiB);
-  CHECK(moves() == rest);
+  CHECK(process.copied_after_work() == rest + 40 * kManagedMiB);
+  CHECK(process.copied_after_work() == rest);
   process.memory.written(0);
-  CHECK(moves() == rest + 40 * kManagedMiB);
+  CHECK(process.copied_after_work() == rest + 40 * kManagedMiB);
   CHECK(process.device.word(at) == 5);
   CHECK(process.device.word(at + 39 * kManagedMiB) == 6);
   // Another one in its place is another one.
   REQUIRE(process.memory.free(at));
   REQUIRE(process.memory.allocate(40 * kManagedMiB, process.owner(), at) == MemoryDriver::kSuccess);
-  CHECK(moves() == rest + 40 * kManagedMiB);
+  CHECK(process.copied_after_work() == rest + 40 * kManagedMiB);
   REQUIRE(process.memory.free(at));
   CHECK(standing.declared.load() == 0);
 }
@@ -108,25 +101,17 @@ TEST_CASE("What can only be read through its mappings is not copied again", "[li
   REQUIRE(process.memory.create(8 * kManagedMiB, {}, 7, handle) == MemoryDriver::kSuccess);
   process.device.reserve(8 * kManagedMiB, at);
   REQUIRE(process.memory.map(at, 8 * kManagedMiB, 0, handle) == MemoryDriver::kSuccess);
-  const MemoryStanding& standing = process.source->client.memory;
   process.source->client.slots.store(1);
   const auto write = [&](std::uint64_t word) {
     REQUIRE(process.memory.allow(at, 8 * kManagedMiB, {{0, 3}}) == MemoryDriver::kSuccess);
     process.device.word(at) = word;
     REQUIRE(process.memory.allow(at, 8 * kManagedMiB, {{0, 1}}) == MemoryDriver::kSuccess);
   };
-  const auto moves = [&] {
-    process.source->client.threads[0].submissions.fetch_add(1);
-    const std::uint64_t before = standing.saved.load();
-    process.order(Goal::away);
-    process.order(Goal::here);
-    return standing.saved.load() - before;
-  };
   write(5);
-  CHECK(moves() == 8 * kManagedMiB);
-  CHECK(moves() == 0);
+  CHECK(process.copied_after_work() == 8 * kManagedMiB);
+  CHECK(process.copied_after_work() == 0);
   write(6);
-  CHECK(moves() == 8 * kManagedMiB);
+  CHECK(process.copied_after_work() == 8 * kManagedMiB);
   CHECK(process.device.word(at) == 6);
 }
 
