@@ -237,7 +237,7 @@ class Daemon : private MoveJournal {
   std::minstd_rand moments_;  // of samples
   std::optional<DeviceWatch> device_watch_;
   std::optional<DeviceProcesses> on_devices_;  // as of its latest look
-  std::set<pid_t> said_;                       // those of them that lines were printed about
+  std::map<pid_t, unsigned> others_;           // those that are no clients: in how many looks in a row
   Totals totals_;
   std::set<int> askers_;      // sockets of those who wait for the next status
   Descriptor status_;         // the latest, as long as it may be given

@@ -185,34 +185,37 @@ Time Daemon::look_at_gpus(Time time) {
 // A page shows only what is known to be over, which can be long ago. So a client that seems to have work is
 // asked, and its answer counts.
 Time Daemon::sample_use(Time time) {
-  if (!asked_) {
-    if (time < sample_due_) return clients_.empty() ? Time::max() : sample_due_;
+  if (!asked_ && time >= sample_due_) {
     asked_ = time;
     for (auto& [fd, client] : clients_) client->begin_sample(settings_.measures_use);
   }
-  const bool answered =
-      std::all_of(clients_.begin(), clients_.end(), [](const auto& one) { return one.second->works(); });
-  if (!answered && time - *asked_ < kForAnswers) return *asked_ + kForAnswers;
-  asked_.reset();
-  add_sample(time);
-  const auto further = static_cast<std::int64_t>(moments_() % static_cast<std::uint64_t>(kFurther.ns));
-  sample_due_ = time + kLeastBetweenSamples + Duration{further};
-  return sample_due_;
+  if (asked_) {
+    const bool answered =
+        std::all_of(clients_.begin(), clients_.end(), [](const auto& one) { return one.second->works(); });
+    if (!answered && time - *asked_ < kForAnswers) return *asked_ + kForAnswers;
+    asked_.reset();
+    add_sample(time);
+    const auto further = static_cast<std::int64_t>(moments_() % static_cast<std::uint64_t>(kFurther.ns));
+    sample_due_ = time + kLeastBetweenSamples + Duration{further};
+  }
+  return clients_.empty() ? Time::max() : sample_due_;
 }
 
-// Use: the time with work on the GPU, divided equally among the clients that have some.
+// Use: the time with work on the GPU, divided equally among the clients that have some. An answer may come
+// meanwhile, so each is looked at once.
 void Daemon::add_sample(Time time) {
   struct Seen {
     std::size_t at_work = 0, unknown = 0;
   };
   std::vector<Seen> seen(gpus_.size());
+  std::map<const LiveClient*, std::optional<bool>> answers;
   for (const auto& [client, window] : windows_) {
-    const std::optional<bool> works = client->works();
+    const std::optional<bool> works = answers[client] = client->works();
     seen[client->gpu].at_work += works.value_or(false) ? 1 : 0;
     seen[client->gpu].unknown += works ? 0 : 1;
   }
   for (auto& [client, window] : windows_) {
-    const std::optional<bool> works = client->works();
+    const std::optional<bool>& works = answers[client];
     const bool demand = (client->page().job.load() & 1) != 0 || works.value_or(true);
     const double share = 1.0 / static_cast<double>(std::max<std::size_t>(1, seen[client->gpu].at_work));
     window.add(time, demand, works ? std::optional(*works ? share : 0) : std::nullopt);
@@ -239,17 +242,17 @@ std::vector<DeviceProcess> Daemon::others() const {
 void Daemon::hear_of_processes() {
   std::optional<DeviceProcesses> news = device_watch_->news();
   if (!news) return;
-  const std::optional<DeviceProcesses> before = std::exchange(on_devices_, std::move(news));
-  std::set<pid_t> there;
+  on_devices_ = std::move(news);
+  std::map<pid_t, unsigned> looks;
   for (const DeviceProcess& other : others()) {
-    there.insert(other.process);
-    const auto is_it = [&](const DeviceProcess& one) { return one.process == other.process; };
-    if (!before || std::none_of(before->found.begin(), before->found.end(), is_it)) continue;
-    if (said_.insert(other.process).second)
+    const auto before = others_.find(other.process);
+    const unsigned seen = looks[other.process] =
+        before == others_.end() ? 1 : std::min(before->second + 1, 3U);
+    if (seen == 2)
       say(fmt::format("process {} uses a GPU but is not a client of this daemon: {}", other.process,
                       other.command));
   }
-  std::erase_if(said_, [&](pid_t process) { return there.count(process) == 0; });
+  others_ = std::move(looks);
 }
 
 }  // namespace gangway::live
