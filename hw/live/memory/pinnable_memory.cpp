@@ -35,20 +35,19 @@ std::uint64_t of_machine(const char* key) {
   return kibibytes > UINT64_MAX / kUnit ? UINT64_MAX : kibibytes * kUnit;
 }
 
-const std::string kGroups = "/sys/fs/cgroup", kFirstGroups = "/sys/fs/cgroup/memory";  // of both versions
-
+// Of control groups of both versions.
 std::uint64_t most_of_group() {
-  return std::min(number_in(kGroups + "/memory.max", UINT64_MAX),
-                  number_in(kFirstGroups + "/memory.limit_in_bytes", UINT64_MAX));
+  return std::min(number_in("/sys/fs/cgroup/memory.max", UINT64_MAX),
+                  number_in("/sys/fs/cgroup/memory/memory.limit_in_bytes", UINT64_MAX));
 }
 
 // Without the files' pages that the group can give back.
 std::uint64_t used_by_group() {
-  const std::uint64_t used = std::max(number_in(kGroups + "/memory.current", 0),
-                                      number_in(kFirstGroups + "/memory.usage_in_bytes", 0));
-  const std::uint64_t files =
-      std::max(entries_in(kGroups + "/memory.stat", {"inactive_file", "active_file"}, 0),
-               entries_in(kFirstGroups + "/memory.stat", {"total_inactive_file", "total_active_file"}, 0));
+  const std::uint64_t used = std::max(number_in("/sys/fs/cgroup/memory.current", 0),
+                                      number_in("/sys/fs/cgroup/memory/memory.usage_in_bytes", 0));
+  const std::uint64_t files = std::max(
+      entries_in("/sys/fs/cgroup/memory.stat", {"inactive_file", "active_file"}, 0),
+      entries_in("/sys/fs/cgroup/memory/memory.stat", {"total_inactive_file", "total_active_file"}, 0));
   return used > files ? used - files : 0;
 }
 
