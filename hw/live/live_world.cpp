@@ -18,12 +18,10 @@ namespace {
 constexpr std::size_t kLongestName = 63;  // hw/live/socket.hpp
 
 // The driver keeps a little of what a GPU's name promises.
-void check_memory(Bytes wanted) {
+void check_memory(Bytes wanted, const live::GpuFacts& gpu) {
   constexpr double kKept = 0.05;
   if (wanted == Device::kAnyMemory) return;
-  const DriverFacts driver = driver_facts();
-  if (driver.gpus.empty() || driver.gpus.front().memory == 0) return;
-  const Bytes here{static_cast<std::int64_t>(driver.gpus.front().memory)};
+  const Bytes here{static_cast<std::int64_t>(gpu.memory)};
   if (static_cast<double>(here.count) < (1 - kKept) * static_cast<double>(wanted.count))
     throw RunError(fmt::format("device.memory is {}, and this GPU has {}: set device.memory to what it has",
                                to_text(wanted), to_text(here)));
@@ -52,7 +50,7 @@ ClaimedSession& session(const WorldSetup& setup) {
   if (memory.managed) {
     memory.host = live::host_memory_to_pin();
     memory.most = live::LiveSession::most_memory(setup);
-    check_memory(setup.device.memory);
+    check_memory(setup.device.memory, all.front());
   }
   session.reset(new ClaimedSession{live::GpuClaims(all), {memory, gpus, setup.placing}});
   return *session;
