@@ -293,8 +293,7 @@ Time Daemon::move_memory() {
   if (helper_lost_) start_checkpoints_again();
   // Given up, they are asked for nothing more, but orders are over.
   if (settings_.checkpoints && (no_checkpoints_ || !settings_.checkpoints->gone()))
-    for (auto& [socket, client] : clients_)
-      if (client->checkpoints() != nullptr) client->checkpoint_step();
+    for (auto& [socket, client] : clients_) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();
   return next == Time::max() ? next : Time{next.ns - origin_};
 }

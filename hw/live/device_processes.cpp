@@ -92,12 +92,6 @@ DeviceWatch::DeviceWatch(std::string file, Duration pause) : file_(std::move(fil
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// The thread uses the rest until it has ended.
-DeviceWatch::~DeviceWatch() {
-  thread_.request_stop();
-  thread_.join();
-}
-
 std::optional<DeviceProcesses> DeviceWatch::news() {
   if (!fresh_.load()) return std::nullopt;
   const std::lock_guard lock(mutex_);

@@ -47,9 +47,6 @@ DeviceProcesses completed(DeviceProcesses own, const DeviceProcesses& earlier);
 class DeviceWatch {
  public:
   DeviceWatch(std::string file, Duration pause);
-  ~DeviceWatch();
-  DeviceWatch(const DeviceWatch&) = delete;
-  DeviceWatch& operator=(const DeviceWatch&) = delete;
   std::optional<DeviceProcesses> news();  // what the latest look found, once; does not wait for one
 
  private:
@@ -61,7 +58,7 @@ class DeviceWatch {
   std::condition_variable_any ends_;
   DeviceProcesses found_;
   std::atomic<bool> fresh_{false};  // `found_` is news
-  std::jthread thread_;
+  std::jthread thread_;             // last, as it uses the rest until it has ended
 };
 
 }  // namespace gangway::live

@@ -38,10 +38,11 @@ struct flock lock_of_all(short type) {
   return lock;
 }
 
-// One that has it locked; 0: nobody, or in another container; below 0: it cannot be named.
+// One that has it locked. 0: nobody; -1: one of another container, whose number is not known here.
 pid_t other_holder(int file) {
   struct flock lock = lock_of_all(F_WRLCK);
-  return fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? (lock.l_pid > 0 ? lock.l_pid : -1) : 0;
+  if (fcntl(file, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
+  return lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
 std::string text_of_process(pid_t process) {
@@ -77,7 +78,8 @@ GpuClaims::GpuClaims(const std::vector<GpuFacts>& gpus, const std::string& folde
     }
     // First its own: of two that come at once, one at least sees the other.
     struct flock own = lock_of_all(F_RDLCK);
-    fcntl(file.get(), F_SETLK, &own);  // fails if somebody has locked all others out: who that is is said
+    fcntl(file.get(), F_SETLK,
+          &own);  // fails if somebody has locked it alone; the next line finds its holder
     if (const pid_t other = other_holder(file.get()); other != 0) others[other].push_back(gpu.number);
     files_.push_back(std::move(file));
   }

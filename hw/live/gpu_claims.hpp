@@ -1,6 +1,7 @@
 // Which process schedules a GPU, for other daemons to see, also those of other users. A claim is a shared
 // lock on a file that everybody may read, so nobody can keep others from a GPU by it. Daemons in containers
-// see each other's claims only if they share the folder and the process numbers.
+// see each other's claims only if they share the folder, and name each other only if they share process
+// numbers.
 #pragma once
 
 #include <string>

@@ -19,7 +19,6 @@ int ManagedMemory::create(std::uint64_t size, const MemoryDriver::Properties& pr
       chunk->references = 1;
       handle = ++last_handle_;
       handles_[handle] = chunk;
-      contexts_.used(context);
       return failed;
     }
     if (claimed) claims_.give_back(size);

@@ -311,7 +311,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
       continue;
     }
     kept.needed = met;
-    const std::uint64_t missing = less(need.target, kept.hold()), room_before = room;
+    const std::uint64_t missing = less(need.target, kept.hold());
     if (missing == 0) {
       if (need.target > kept.budget) set_budget(kept, need.target);
       continue;
@@ -321,11 +321,13 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     if (given != 0) set_budget(kept, kept.hold() + given);
     if (need.whole && given != 0)
       kept.answered = kept.seen.asked, kept.granted = need.target, kept.granted_at = now;
+    shortage += must_pin && missing <= room ? 0 : missing - given;
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
-    shortage += must_pin && missing <= room_before ? 0 : missing - given;
     pins = pins || must_pin;
     met = met && missing == given;
-    if (missing != given) (need.whole || !kept.overdue || kept.is_let_in() ? urgent : overdue) = true;
+    if (missing == given) continue;
+    const bool only_overdue = !need.whole && kept.overdue && !kept.is_let_in();
+    (only_overdue ? overdue : urgent) = true;
   }
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
   if (const auto most = capacity(); most && (!needs.empty() || settings_.whole)) {

@@ -167,12 +167,12 @@ class Keeper : public MemoryDesk {
     bool needed = false;             // in this step it does not make room for others
     std::optional<Time> left;        // since when it has been away
     bool shut = false;               // closed by the keeper though the policy opened it, until it waits
-    bool overdue = false;            // it was ordered back after a long time, and has not left since
-    Duration most_away = kMostAway;  // before it is ordered back so
-    Time rests_until;                // likewise, it is not moved for others like it
-    Doings did;                      // when it had come back so
-    Doings does;                     // when it was last looked at whether it is idle
-    std::optional<Time> idle_since;  // as far as looked
+    bool overdue = false;            // ordered back as it was away for `most_away`; has not left since
+    Duration most_away = kMostAway;  // it may be away for so long before that
+    Time rests_until;                // until then it does not leave for another overdue one
+    Doings did;                      // its doings when it came back
+    Doings does;                     // its doings at the previous look of idle_owner()
+    std::optional<Time> idle_since;  // as far as idle_owner() has looked
     bool is_let_in() const { return wanted != 0 && !shut; }
     bool settled() const { return seen.done >= number; }
     bool here() const { return goal == Goal::here && seen.away == 0 && settled(); }
@@ -225,6 +225,8 @@ class Keeper : public MemoryDesk {
   bool never_leaves(const Kept& kept) const;
   void stays(Kept& kept);
   std::uint64_t away_in_all() const;
+  // By a client whose state leaves in pieces: the host memory that it has, or may have.
+  std::uint64_t pinned(const Kept& kept) const { return std::max(kept.host, kept.seen.host); }
 
   // keeper_host.cpp
   bool whole(const Kept& kept) const;
@@ -233,7 +235,7 @@ class Keeper : public MemoryDesk {
   std::uint64_t could_pin(const Kept& kept) const;
   bool stays_for_good(const Kept& kept) const;
   std::uint64_t stuck(const Kept& kept) const;
-  std::uint64_t beside_others(const Kept& kept) const;
+  std::uint64_t beside_others(const Kept& kept, std::uint64_t best) const;
   std::uint64_t room_at_best(const Kept& kept) const;
   std::uint64_t possible(const Kept& kept) const;
   bool can_swap(const Kept& kept, std::uint64_t target) const;

@@ -59,12 +59,12 @@ std::uint64_t Keeper::room_at_best(const Kept& kept) const {
   return most ? less(*most, others) : UINT64_MAX;
 }
 
-// The budget with which it can stay for good: each of the others can come.
-std::uint64_t Keeper::beside_others(const Kept& kept) const {
+// The budget with which it can stay for good: each of the others can come. `best`: its room_at_best().
+std::uint64_t Keeper::beside_others(const Kept& kept, std::uint64_t best) const {
   std::uint64_t largest = 0;
   for (const auto& other : all_)
     if (other.get() != &kept) largest = std::max(largest, less(other->seen.footprint(), stuck(*other)));
-  return less(room_at_best(kept), largest);
+  return less(best, largest);
 }
 
 // The largest budget that the client could ever get.
@@ -74,24 +74,25 @@ std::uint64_t Keeper::possible(const Kept& kept) const {
   const std::uint64_t left = kept.seen.no_host ? 0 : std::min(host_left_, best);
   const std::uint64_t leaves =
       kept.failures >= kHopeless || never(kept) ? 0 : could_pin(kept) + left + kept.seen.fixed;
-  return std::max(beside_others(kept), std::min(best, leaves));
+  return std::max(beside_others(kept, best), std::min(best, leaves));
 }
 
 // Whether it has host memory already for such a budget, or needs none.
 bool Keeper::hosted_by_now(const Kept& kept, std::uint64_t target) const {
   if (whole(kept)) return can_swap(kept, target);
-  return target <= std::max(beside_others(kept), kept.seen.host + kept.seen.fixed);
+  return target <= std::max(beside_others(kept, room_at_best(kept)), kept.seen.host + kept.seen.fixed);
 }
 
-// Of whole processes: whether the host has room for all that is away while two of them change places. The one
-// that comes needs its room first; what is on the device then is little, but more than would leave it enough.
+// Of whole processes: whether the host has room for all that is away while two of them change places. At
+// worst the largest has left and the next has not come: then only what fits beside both is on the device, but
+// at least the smallest.
 bool Keeper::can_swap(const Kept& kept, std::uint64_t target) const {
   const auto most = capacity();
   if (!most) return true;
   std::uint64_t sum = 0, first = 0, second = 0, least = UINT64_MAX, stays = 0, host = settings_.host;
   for (const auto& each : all_) {
     if (in_pieces(*each)) {
-      host = less(host, std::max(each->host, each->seen.host));
+      host = less(host, pinned(*each));
       continue;
     }
     const std::uint64_t state = each.get() == &kept ? target : less(each->seen.footprint(), stuck(*each));
@@ -121,20 +122,16 @@ std::uint64_t Keeper::asked_state(const Kept& kept) const {
 
 // Who has been told to pin some keeps that. The rest is for the others in the order in which they came.
 void Keeper::share_host() {
-  host_left_ = settings_.host;
-  for (const auto& kept : all_) {
-    kept->hosted = in_pieces(*kept) ? std::max(kept->host, kept->seen.host) : 0;
-    if (whole(*kept)) host_left_ = less(host_left_, kept->leaves() ? kept->seen.movable : kept->seen.away);
-    host_left_ = less(host_left_, kept->hosted);
-  }
+  host_left_ = less(settings_.host, away_in_all());
+  for (const auto& kept : all_) kept->hosted = in_pieces(*kept) ? pinned(*kept) : 0;
   for (const auto& kept : all_) {
     const std::uint64_t state = asked_state(*kept);
     if (state <= kept->hosted) continue;
-    std::uint64_t whole = up(state, state >= kHostStep ? kHostStep : kShortHostStep);
-    if (whole - kept->hosted > host_left_) whole = up(state, kHostGrain);
-    if (whole - kept->hosted > host_left_) continue;
-    host_left_ -= whole - kept->hosted;
-    kept->hosted = whole;
+    std::uint64_t rounded = up(state, state >= kHostStep ? kHostStep : kShortHostStep);
+    if (rounded - kept->hosted > host_left_) rounded = up(state, kHostGrain);
+    if (rounded - kept->hosted > host_left_) continue;
+    host_left_ -= rounded - kept->hosted;
+    kept->hosted = rounded;
   }
 }
 

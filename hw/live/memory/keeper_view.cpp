@@ -34,13 +34,10 @@ std::optional<std::uint64_t> Keeper::unpromised() const {
   return less(*most, held);
 }
 
-// Of states in pieces, what their clients have pinned or may pin.
 std::uint64_t Keeper::away_in_all() const {
   std::uint64_t away = 0;
   for (const auto& kept : all_)
-    away += in_pieces(*kept) ? std::max(kept->host, kept->seen.host)
-            : kept->leaves() ? kept->seen.movable
-                             : kept->seen.away;
+    away += in_pieces(*kept) ? pinned(*kept) : kept->leaves() ? kept->seen.movable : kept->seen.away;
   return away;
 }
 

@@ -302,7 +302,6 @@ int ManagedMemory::allocate(std::uint64_t size, const Owner& owner, std::uint64_
     store.heap.take(plan->taken);
     if (kind == Kind::declared) not_as_on_host(store, plan->taken);
     address = plan->taken.begin;
-    contexts_.used(context);
     taken_[address] = {
         {address, size, owner.context, owner.pool, owner.device, ++last_number_}, plan->taken, &store};
     return MemoryDriver::kSuccess;
