@@ -118,15 +118,22 @@ void note_orders(const Point& point, Notes& notes) {
   }
 }
 
-// Whose kernels leave only in the forms of their recordings. Slices cost what the mechanism slice says.
+bool is_of(const SweptPath& swept, const std::string& key) {
+  return swept.path() == key || swept.path().starts_with(key + ".");
+}
+
+// Recorded programs' kernels leave only in the forms of their recordings, but slices cost what a mechanism of
+// slices says.
+bool costs_slices(const Contender& policy) {
+  return policy.mechanism.entry->needs == PreemptionLevel::slice && needs_of(policy).has(Capability::ranges);
+}
+
 void note_mechanisms(const Sweep& sweep, const Point& point, Notes& notes) {
   for (const SweptPath& swept : sweep.paths())
-    if (swept.path().find("mechanism") != std::string::npos) return;  // each_swept() says it
-  for (const Contender& policy : point.policies) {
-    const std::string& name = policy.mechanism.entry->name;
-    const bool slices = name == "slice" && needs_of(policy).has(Capability::ranges);
-    if (name != "ideal") notes.given("mechanism " + name, "", "all clients are recorded programs", slices);
-  }
+    if (is_of(swept, "mechanism")) return;  // each_swept() says it
+  for (const Contender& policy : point.policies)
+    if (const std::string& name = policy.mechanism.entry->name; name != "ideal")
+      notes.given("mechanism " + name, "", "all clients are recorded programs", costs_slices(policy));
 }
 
 void note_client(const Client& client, const Queues& queues, Notes& notes) {
@@ -170,9 +177,7 @@ bool polls(const Point& point) {
 template <typename Each>
 void each_swept(const Sweep& sweep, Notes& notes, Each each) {
   for (const SweptPath& swept : sweep.paths()) {
-    const auto is = [&](const std::string& key) {
-      return swept.path() == key || swept.path().starts_with(key + ".");
-    };
+    const auto is = [&](const std::string& key) { return is_of(swept, key); };
     each(is, [&](const std::string& key, const char* why, bool acts) {
       if (is(key)) notes.given("sweep of " + swept.path(), "", why, acts);
     });
@@ -204,7 +209,7 @@ void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
   each_swept(sweep, notes, [&](const auto& is, const auto& note) {
     constexpr const char *kPrograms = "all clients are recorded programs",
                          *kAccess = "no policy here controls access";
-    note("mechanism", kPrograms, false);
+    note("mechanism", kPrograms, std::any_of(point.policies.begin(), point.policies.end(), costs_slices));
     note("device.polls", kPrograms, leave);
     bool whole = is("device.access");  // and not one of its keys
     const auto note_access = [&](const char* key, const char* why, bool acts) {

@@ -154,6 +154,16 @@ class RecordedPolicies(ProgramTest):
         launches = {client: sum(int(row["launches"]) for row in table(self.folder / "out" / "jobs.csv") if row["client"] == client) for client in "AB"}
         self.assertGreater(launches["A"], 2 * launches["B"])
 
+    def test_a_mechanism_of_slices_has_an_effect(self):
+        recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "slice", "worth": "0 ns", "block_time": "0 ns"}}
+        workload = {"kind": "workload", "version": 1, "name": "w", "clients": [{"name": "A", "recording": recording, "repeat": {"jobs": 3}}]}
+        one = {"name": "pkm", "params": {"slice": "block-tasks", "block_tasks": 1}}
+        said = []
+        for mechanism in ("slice", "microkernel", "proxy"):
+            path = self.experiment([one], workload=workload, grant={"forms": "worth"}, mechanism=mechanism)
+            said.append([line for line in self.gangway("run", path, "--out", mechanism).stderr.splitlines() if "mechanism" in line])
+        self.assertEqual(said, [[], [], ["note: mechanism proxy has no effect, as all clients are recorded programs"]])
+
     def test_traces_show_what_happened(self):
         recording = {"file": str(self.folder / "program.rec"), "forms": {"default": "prologue", "worth": "0 ns", "block_time": "0 ns"}}
         repeat = {"jobs": 6, "period": "150 us"}
