@@ -199,10 +199,11 @@ def _metrics(predicted, measured):
 
 
 def _together(predicted, measured):
-    """Where a paper prints how much longer all jobs together take under one policy than under another: of all policies and points."""
+    """Where a paper prints how much longer all jobs together take under one policy than under another: of all policies and points, but for bounds."""
     printed = {(row.relative_to, row.point, row.policy): row for row in measured.published
                if (row.metric, row.change) == ('makespan_ns', 'overhead') and row.relative_to and not row.client}
-    sides = [{(row.point, row.policy): row.makespan_ns for row in found.summary} for found in (predicted, measured)]
+    sides = [{(row.point, row.policy): math.nan if row.bound('makespan_ns') else row.makespan_ns for row in found.summary}
+             for found in (predicted, measured)]
     for other in dict.fromkeys(other for other, _, _ in printed):
         lines = []
         for row in sorted(measured.summary, key=lambda row: row.point):
@@ -246,7 +247,7 @@ def _delays_of(folder):
 
 
 def _sign(printed):
-    return f'{printed.relation} ' if printed.relation in '<>' else ''
+    return f'{printed.relation} ' if printed.relation in ('<', '>') else ''
 
 
 def _agreement(folder):
@@ -299,7 +300,7 @@ def _published(measured):
     yield f'What is printed, on the chip: {tally(measured.published)}.' + ''.join(
         f'\n- missed: {row.figure}, {names.metric_name(row.metric, "client" if row.client else "point")}'
         f'{f" of {row.client}" if row.client else ""} under {row.policy}: '
-        f'measured {_number(row.measured)}, printed {row.relation + " " if row.relation in "<>" else ""}{_number(row.published)}'
+        f'measured {_number(row.measured)}, printed {_sign(row)}{_number(row.published)}'
         f'{f" times that under {row.relative_to}" if row.relative_to else ""}' for row in missed)
 
 
@@ -332,7 +333,7 @@ def _bounds(folder):
         above = [row.index('set') in held for row in own if row.text('violated') == 'yes']
         if own:
             lines.append([_FORMS.get(form, 'all'), str(len(own)), str(sum(row.index('jobs') for row in own)), str(len(of & held)), str(len(ratios)),
-                          *(_number(_rank(ratios, share)) for share in (0.5, 0.9, 0.99, 1)), str(sum(above)), str(len(above) - sum(above))])
+                          *(_number(_percentile(ratios, share)) for share in (0.5, 0.9, 0.99, 1)), str(sum(above)), str(len(above) - sum(above))])
     yield '## Response times against their bounds'
     yield ('Observed over bound, of the tasks of sets in which every assumption held; *above*: sets with a response above its bound, '
            'which refutes a theorem only if the assumptions held.')
@@ -345,7 +346,7 @@ def _bounds(folder):
         yield f'Assumptions that did not hold: {", ".join(told)}.'
 
 
-def _rank(ordered, share):
+def _percentile(ordered, share):
     """As gangway bound takes percentiles."""
     return ordered[int(share * (len(ordered) - 1) + 0.5)] if ordered else math.nan
 
