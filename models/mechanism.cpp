@@ -16,16 +16,15 @@ bool evictions_end_rounds(const Kernel& kernel) {
          !kernel.eviction_delay;
 }
 
-bool evictions_of_another(const Kernel& kernel, const MechanismEntry& mechanism) {
+bool evictions_of_another(const Kernel& kernel, const Mechanism& mechanism) {
   if (kernel.measured == nullptr || kernel.measured->mechanism.empty()) return false;
   if (!kernel.eviction_delay && !kernel.useful && kernel.measured->evictions.empty()) return false;
-  return !mechanism.evicts_like(Mechanisms::named(kernel.measured->mechanism, "measured", "mechanism"));
+  return !mechanism.entry().evicts_like(
+      Mechanisms::named(kernel.measured->mechanism, "measured", "mechanism"));
 }
 
 CommandDelays Mechanism::applicable_delays(const Kernel& kernel, const Device& device) const {
-  if (kernel.measured == nullptr || kernel.measured->mechanism.empty() ||
-      !evictions_of_another(kernel, entry()))
-    return delays(kernel, device);
+  if (!evictions_of_another(kernel, *this)) return delays(kernel, device);
   Kernel other = kernel;
   other.eviction_delay.reset();
   other.useful.reset();

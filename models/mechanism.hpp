@@ -94,7 +94,7 @@ struct MechanismEntry : Described {
 using Mechanisms = Registry<MechanismEntry>;
 
 // Whether evictions of the kernel were measured, but under a mechanism that evicts in another way.
-bool evictions_of_another(const Kernel& kernel, const MechanismEntry& mechanism);
+bool evictions_of_another(const Kernel& kernel, const Mechanism& mechanism);
 using ChosenMechanism = Chosen<MechanismEntry>;
 
 template <typename M>

@@ -34,7 +34,7 @@ std::vector<std::string> notes_of_foreign_evictions(const Experiment& experiment
       const Device& device = point.device_of(policy);
       for (const Client& client : point.workload_of(policy).sample().clients)
         for (const Kernel& kernel : client.kernels) {
-          if (!evictions_of_another(kernel, mechanism) || made->delays(kernel, device).ideal) continue;
+          if (!evictions_of_another(kernel, *made) || made->delays(kernel, device).ideal) continue;
           auto& kernels = found[{mechanism.name, kernel.measured->mechanism}];
           if (std::find(kernels.begin(), kernels.end(), kernel.name) == kernels.end())
             kernels.push_back(kernel.name);
@@ -44,9 +44,9 @@ std::vector<std::string> notes_of_foreign_evictions(const Experiment& experiment
   std::vector<std::string> notes;
   for (const auto& [mechanisms, kernels] : found)
     notes.push_back(
-        fmt::format("evictions of {} were measured under {}, which evicts in another way, so under {} they "
-                    "take what that mechanism's rules say",
-                    named_kernels(kernels), mechanisms.second, mechanisms.first));
+        fmt::format("evictions of {} were measured under {}, which evicts in another way, so under {} the "
+                    "simulator uses the rules of {}",
+                    named_kernels(kernels), mechanisms.second, mechanisms.first, mechanisms.first));
   return notes;
 }
 

@@ -97,7 +97,7 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
       measure_switches(bench, plan, {i, 0}, plan.lengths[i]);
     }
     fit_evictions(c, mechanism);
-    if (mechanism != plan.mechanisms.front()) continue;
+    if (mechanism != c.mechanism) continue;
     progress("launches after idle times");
     measure_after_idle(bench, plan, {0, 0});
     progress("copies");

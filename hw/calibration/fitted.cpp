@@ -156,7 +156,9 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
       kernel.useful.reset();
       kernel.block_task_length.reset();
       const SeenLaunches seen_of_it = seen_launches(c, mechanism, name, kernel);
-      kernel.measured = std::make_shared<const MeasuredLaunches>(described(seen_of_it));
+      MeasuredLaunches launches = described(seen_of_it);
+      launches.mechanism = mechanism;
+      kernel.measured = std::make_shared<const MeasuredLaunches>(std::move(launches));
       const auto delays = values(c, "eviction", mechanism, name);
       if (delays.empty()) continue;  // all block-tasks are claimed at once
       kernel.eviction_delay = rounded(median(delays));

@@ -116,7 +116,6 @@ std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions) {
 
 MeasuredLaunches described(const SeenLaunches& seen) {
   MeasuredLaunches out;
-  out.mechanism = seen.mechanism;
   out.launch = rounded(median(seen.command));
   if (!seen.pending_work.empty()) out.pending_work = rounded(median(seen.pending_work));
   out.after_another = rounded(median_or_none(seen.after_another) - seen.time);
@@ -128,7 +127,6 @@ MeasuredLaunches described(const SeenLaunches& seen) {
 SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, const std::string& name,
                            const Kernel& kernel) {
   SeenLaunches seen;
-  seen.mechanism = mechanism;
   std::vector<double> whole, delays, orders, works;
   const std::map<std::string, std::vector<double>*> wanted{
       {"transformed", &whole},

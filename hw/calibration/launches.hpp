@@ -38,7 +38,6 @@ struct SeenEviction {
 };
 // What was seen of a kernel's launches after another kernel.
 struct SeenLaunches {
-  std::string mechanism;
   double tasks = 0, time = 0;         // of the whole kernel, alone, in ns
   double blocks = 0;                  // persistent ones
   std::vector<double> command;        // ns to the first block

@@ -18,7 +18,7 @@ TEST_CASE("evictions that were measured under another mechanism are noted", "[ef
   const std::string basic = "{mechanism: basic}";
   CHECK(noted(basic, "[rr]") ==
         Lines{"evictions of GCEDD, VA were measured under basic, which evicts in another way, so under "
-              "flag-copy they take what that mechanism's rules say"});
+              "flag-copy the simulator uses the rules of flag-copy"});
   CHECK(noted(basic, "[{name: rr, mechanism: basic}, fcfs, {name: srt, mechanism: ideal}]").empty());
   CHECK(noted(basic, "[rr, {name: srt, mechanism: proxy}]").size() == 2);
   CHECK(noted("{mechanism: flag-copy}", "[rr, {name: srt, mechanism: write-value}]").empty());

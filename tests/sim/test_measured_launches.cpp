@@ -248,7 +248,7 @@ TEST_CASE("as measured: evictions count only under mechanisms that evict in the 
     const CommandDelays& expected = applicable.measured->evictions.empty() ? rules : all;
     CHECK(applicable.drain == expected.drain);
     CHECK(applicable.drain_work == expected.drain_work);
-    CHECK(evictions_of_another(kernel, under->entry()) == applicable.measured->evictions.empty());
+    CHECK(evictions_of_another(kernel, *under) == applicable.measured->evictions.empty());
     return applicable.measured->evictions.empty();
   };
   for (const char* same : {"flag-copy", "write-value", "loop"}) {
