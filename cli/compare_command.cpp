@@ -266,7 +266,7 @@ std::string amount(const MetricDifference& row, const std::optional<double>& val
 }
 
 std::string mean_of(const MetricDifference& row, const SampleMean& side) {
-  return (side.mean ? sign_of(side.is) : "") + amount(row, side.mean);
+  return sign_of(side.is) + amount(row, side.mean);
 }
 
 std::string title(const MetricDifference& row) {

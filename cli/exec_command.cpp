@@ -45,8 +45,8 @@ void add_exec(CLI::App& app, const std::vector<std::string>& program, int& code)
       });
   sub->add_option("--socket", settings->socket,
                   "where the daemon listens (default " + live::default_socket() +
-                      ", with -N for GPU N from 1 on; else the service's, " + live::kServiceSocket +
-                      ", likewise)")
+                      ", with -N for GPU N from 1 on; if there is none, the service's: " +
+                      live::kServiceSocket + ", also with -N)")
       ->type_name(value_type::kFile);
   const CLI::Option* jobs = sub->add_option(
       "--jobs", settings->jobs,

@@ -148,9 +148,10 @@ void print_notes(const Json& clients) {
     const std::string who = fmt::format("{} ({})", name_text(c["name"]), c["process"].get<std::int64_t>());
     if (const auto unknown = c["functions_not_known"].get<std::uint64_t>(); unknown > 0)
       fmt::print("{}: requested {} functions of the driver that bypass the gate\n", who, unknown);
-    if (const Json& without = c["without_daemon"]; without["times"].get<std::uint64_t>() > 0)
-      fmt::print("{}: was without a daemon {} times, for {} in all\n", who,
-                 without["times"].get<std::uint64_t>(), time_text(without["ns"]));
+    const Json& without = c["without_daemon"];
+    if (const auto times = without["times"].get<std::uint64_t>(); times > 0)
+      fmt::print("{}: was without a daemon {} time{}, for {} in all\n", who, times, times == 1 ? "" : "s",
+                 time_text(without["ns"]));
     if (c["whole_jobs_only"].get<bool>())
       fmt::print("{}: twice its work did not end in time, so it loses its permit between jobs only\n", who);
   }
@@ -229,7 +230,7 @@ void print_gpus(const Json& status) {
   each("programs", "Clients on the GPU, and programs placed there that are not clients yet.",
        [](const Json& g) { return g["programs"]; });
   each("resident_bytes", "Memory that clients hold on the GPU.", [](const Json& g) { return g["resident"]; });
-  each("use", "Share of the latest 10 s (--move-window) in which clients' work was on the GPU.",
+  each("use", "Share of the use window (10 s, or --move-window) in which clients' work was on the GPU.",
        [](const Json& g) { return g["use"]; });
   each("capacity_bytes", "GPU memory that clients may use.",
        [](const Json& g) { return g["memory"].is_null() ? Json() : g["memory"]["capacity"]; });
@@ -298,7 +299,7 @@ void print_prometheus(const Json& status) {
   const auto begin = [](const char* name, const char* kind, const char* help) {
     fmt::print("# HELP gangway_client_{0} {1}\n# TYPE gangway_client_{0} {2}\n", name, help, kind);
   };
-  begin("use", "gauge", "Share of the latest 10 s (--move-window) in which it had the GPU.");
+  begin("use", "gauge", "Share of the use window (10 s, or --move-window) in which it had the GPU.");
   for (const Json& client : status["clients"])
     if (!client["use"].is_null())
       fmt::print("gangway_client_use{{{}}} {}\n", labels(client), client["use"].dump());
@@ -375,8 +376,8 @@ void add_status(CLI::App& app, int& code) {
   sub->add_option("--gpu", arguments->gpu, "GPU whose daemon to ask (default 0)")->check(CLI::Range(0U, 63U));
   sub->add_option("--socket", arguments->socket,
                   "where the daemon listens (default " + live::default_socket() +
-                      ", with -N for GPU N from 1 on; else the service's, " + live::kServiceSocket +
-                      ", likewise)")
+                      ", with -N for GPU N from 1 on; if there is none, the service's: " +
+                      live::kServiceSocket + ", also with -N)")
       ->type_name(value_type::kFile);
   sub->add_flag("--json", arguments->json, "print JSON; hw/live/README.md explains its keys");
   sub->add_flag("--prometheus", arguments->prometheus, "in Prometheus' text format")->excludes("--json");

@@ -163,9 +163,10 @@ hw_compare_twice() {
     "$binaries/gangway" compare "$folder/cuda" "$folder/again" && hw_compare "$1"
 }
 
-# Task sets of the calibrated kernels, held against their bounds. Cut off before ten minutes are over: the part then goes on where it was.
+# Task sets of the calibrated kernels, held against their bounds. Cut off before ten minutes are over: the part then counts as failed, and the next
+# ./dev hw resumes it.
 hw_bound() {
-  timeout --signal=INT --kill-after=20 570 \
+  timeout --foreground --signal=INT --kill-after=20 570 \
     "$binaries/gangway" bound --world cuda --draw 120 --from "$out/calibration" --out "$out/bound" --run 0.5
 }
 

@@ -89,7 +89,7 @@ class Installed(unittest.TestCase):
             runtime = re.search("^Environment=XDG_RUNTIME_DIR=(.+)$", unit.read_text(), re.MULTILINE)[1]
             said = subprocess.run([BUILD / "gangway", "exec", "--help"], capture_output=True, text=True, check=True,
                                   env={**ALONE, "XDG_RUNTIME_DIR": runtime}).stdout
-            default, service = re.search(r"\(default (\S+), with -N for GPU N from 1 on; else the service's, (\S+), likewise\)",
+            default, service = re.search(r"\(default (\S+), with -N for GPU N from 1 on; if there is none, the service's: (\S+), also with -N\)",
                                          " ".join(said.split())).groups()
             self.assertEqual(default, service)
             self.assertIn(f"\nRuntimeDirectory={pathlib.Path(service).parent.name}\n", unit.read_text())

@@ -62,7 +62,7 @@ void read_variables(const Field& field, const std::optional<Field>& memory, Clie
     if (variable.output) add(client.copy_out, variable.size);
     client.variables.push_back(variable);
     if (memory && all > client.memory)
-      item.fail(to_text(all) + " of variables up to here",
+      item.fail(shown_size(all) + " of variables up to here",
                 "at most the " + shown_size(client.memory) + " of `memory`");
   }
   if (!memory) client.memory = all;

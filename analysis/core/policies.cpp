@@ -100,7 +100,7 @@ class PythonOwnership : public OwnershipPolicy {
     epoch_.next();
     if (index < 0 || static_cast<std::size_t>(index) >= candidates().size())
       throw ForeignError(
-          fmt::format("choose() returned {}, expected an index from 0 to {}: so many jobs wait", index,
+          fmt::format("choose() returned {}, expected an index from 0 to {} into the jobs that wait", index,
                       candidates().size() - 1));
     if (quantum && *quantum <= 0)
       throw ForeignError(

@@ -40,7 +40,8 @@ void Daemon::start_checkpoints_for(const LiveClient& client) {
     restoring_ = lock_for_restoring(settings_.socket, true);
   } catch (const RunError& error) {
     no_checkpoints_ = true;
-    say(fmt::format("{} ({}) may need them: {}", client.name(), client.process(), error.what()));
+    say(fmt::format("{} ({}): its memory may be away, and cannot be brought back: {}", client.name(),
+                    client.process(), error.what()));
   }
 }
 

@@ -9,10 +9,10 @@ import subprocess
 import time
 import unittest
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, LOOK, STANDIN, Daemon, finish
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, Daemon, LiveTest, finish
 
 
-class Status(unittest.TestCase):
+class Status(LiveTest):
     def ask(self, daemon, *options):
         result = subprocess.run([GANGWAY, "status", "--socket", daemon.socket, *options], capture_output=True, text=True, timeout=LIMIT)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
@@ -29,13 +29,6 @@ class Status(unittest.TestCase):
 
     def client(self, daemon, name):
         return next((client for client in daemon.status()["clients"] if client["name"] == name), None)
-
-    def until(self, condition, what):
-        end = time.monotonic() + LIMIT
-        while not (found := condition()):
-            self.assertLess(time.monotonic(), end, what)
-            time.sleep(LOOK)
-        return found
 
     def test_nobody_is_there(self):
         daemon = Daemon("--policy", "edf")
@@ -186,7 +179,7 @@ class Status(unittest.TestCase):
         daemon.process.communicate()
         daemon.serve("--policy", "fcfs")
         client = self.until(lambda: self.client(daemon, "it"), "it returns")
-        self.assertRegex(self.table(daemon)[-1], rf"^it \({client['process']}\): was without a daemon 1 times, for [0-9.]+ m?s in all$")
+        self.assertRegex(self.table(daemon)[-1], rf"^it \({client['process']}\): was without a daemon 1 time, for [0-9.]+ m?s in all$")
         open(stop, "w").close()
         self.assertEqual(finish(program)[0], 0)
         daemon.end()

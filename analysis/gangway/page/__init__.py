@@ -238,7 +238,7 @@ def _difference(row):
     def probability(value):
         return '-' if value is None else '< 0.0001' if value < 0.0001 else f'{value:.4f}'
     return [row['policy'], row['client'] or '', re.sub(r'_ns(?=_|$)', '', row['metric']) + (' (ms)' if in_ns else ''),
-            *(results.SIGNS[side['is']] * (side['mean'] is not None) + shown(side['mean']) for side in (row['a'], row['b'])),
+            *(results.SIGNS[side['is']] + shown(side['mean']) for side in (row['a'], row['b'])),
             results.SIGNS[('at most' if row['difference'] < 0 else 'at least') if row['at_least'] else ''] + shown(row['difference']),
             '-' if row['low'] is None else f"{shown(row['low'])} to {shown(row['high'])}",
             probability(row['p']), probability(row['p_holm']), row['finding'], row['words']]
