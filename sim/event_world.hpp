@@ -75,6 +75,7 @@ class EventWorld : public World, protected RefusingOrders {
   [[noreturn]] void refuse_backlog(const Record& release) const;
 
   WorldSetup setup_;
+  std::vector<Duration> standalone_;  // by client
   JobBook book_;
   // Of whole jobs, or to recorded programs: what the policy sees instead of the book, if it is given grants.
   std::optional<Grants> grants_;
@@ -102,7 +103,6 @@ class EventWorld : public World, protected RefusingOrders {
   std::string story(const std::string& what) const;
   const View& view() const { return grants_ && sees_grants_ ? static_cast<const View&>(*grants_) : book_; }
 
-  std::vector<Duration> standalone_;  // by client
   PolicyGuard guard_;
   Timers timers_;
   std::vector<Fact> facts_, delivering_;

@@ -139,7 +139,7 @@ class MicrokernelRr : public Policy {
       return;
     }
     const JobFacts& job = view.job(left.job);
-    size_.saw(left.job.client, job.kernels[ran.kernel], ran.range.size(), now - ran.started);
+    size_.saw(left.job.client, job.kernels[ran.kernel], ran.range.size(), now - ran.started.value_or(now));
     const bool nothing_left = left.why != Why::completed && left.job_over;  // of a client that was given up
     if (job.id != left.job || job.finished() || nothing_left) {
       process.present = false;
@@ -236,7 +236,7 @@ class MicrokernelRr : public Policy {
     const JobFacts& job = view.job(queues_.process(place.client).job);
     const BlockRange range = next_range(place, job);
     const LaunchId id = orders.launch(job.id, gpu.id, jobs_ ? std::nullopt : std::optional(range));
-    gpu.running = ProcessQueues::Running{id, job.id, job.kernel, range, now, {}};
+    gpu.running = ProcessQueues::Running{id, job.id, job.kernel, range, now};
     slice_end_.reset();
     evicted_ = false;
     Share& share = queues_.share_of(place);
@@ -249,9 +249,9 @@ class MicrokernelRr : public Policy {
   // A job's microkernel is what it does in a slice; then it yields if somebody is ready, or else gets another
   // one (III-B b).
   void watch_slice(Gpu& gpu, Time now, const View& view, Orders& orders) {
-    if (gpu.running->started == Time{} || evicted_) return;
+    if (!gpu.running->started || evicted_) return;
     if (!slice_end_) {
-      slice_end_ = gpu.running->started + slice_;
+      slice_end_ = *gpu.running->started + slice_;
       if (*slice_end_ > now) orders.wake_at(*slice_end_);
     }
     if (now < *slice_end_) return;

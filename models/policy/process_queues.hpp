@@ -27,7 +27,8 @@ class ProcessQueues {
     JobId job;
     std::uint32_t kernel = 0;
     BlockRange range;
-    Time ordered, started;
+    Time ordered;
+    std::optional<Time> started = {};
   };
   struct Gpu {
     DeviceId id;

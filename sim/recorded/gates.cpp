@@ -66,7 +66,7 @@ void RecordedWorld::tell_of_job(RecordedClient& client, JobId job) {
   facts.priority = client.run.priority_of(job);
   facts.weight = from.weight;
   if (from.slo) facts.deadline = open_job(client, job)->released + *from.slo;
-  if (!client.recorded->busy_unknown) facts.work.alone = client.recorded->busy;
+  if (!client.recorded->busy_unknown) facts.work.alone = standalone_[job.client.index];
   facts.gpus = GpuSet::none();
   facts.gpus.add(DeviceId{gpus_[job.client.index]});
   facts.attributes = &from.attributes;
@@ -89,7 +89,7 @@ LaunchId RecordedWorld::launch(JobId job, DeviceId gpu, std::optional<BlockRange
     return LaunchId{launches_};
   }
   if (moves_states_) states_.bring(job.client);
-  client.granted.gate = client.granted.was_open = false;
+  client.granted.gate = false;
   client.granted.closes = 0;  // of an earlier grant, ordered as that ended by itself
   client.granted.leaves.reset();
   client.granted.opens = push(now_ + setup_.device.commands.launch, kOpens, job.client.index);
@@ -142,8 +142,11 @@ void RecordedWorld::open_gate(RecordedClient& client, std::uint64_t event) {
 void RecordedWorld::let_in(RecordedClient& client) {
   Granted& granted = client.granted;
   granted.awaits_state = false;
-  granted.gate = granted.was_open = granted.look = true;
-  granted.idle_since = now_;
+  granted.gate = granted.look = true;
+  granted.idle_since = granted.opened = now_;
+  Grant& grant = *grants_->of(client.run.id());
+  grant.began = true;
+  tell(Started{grant.id, grant.job});
   streams_.lower_flag(client.run.id(), now_);
   call_at_gate(client);
 }
@@ -162,17 +165,12 @@ void RecordedWorld::call_at_gate(RecordedClient& client) {
   ask(client);
 }
 
-// Kernels of the client run.
-void RecordedWorld::started(const RecordedClient& client) {
-  Grant* grant = grants_->of(client.run.id());
-  if (grant == nullptr || !client.granted.was_open || client.granted.leaves) return;
-  if (!std::exchange(grant->began, true)) tell(Started{grant->id, grant->job});
-}
-
 // At the end of an instant: what was submitted in it counts.
 void RecordedWorld::end_grants() {
-  for (RecordedClient& client : clients_)
+  for (RecordedClient& client : clients_) {
+    if (std::exchange(client.granted.left_due, false)) tell_left(client);
     if (std::exchange(client.granted.look, false)) look_at_grant(client);
+  }
 }
 
 void RecordedWorld::look_at_grant(RecordedClient& client) {
@@ -183,7 +181,7 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
     granted.gate = false;
     if (grant != nullptr) streams_.raise_flag(granted.serves, now_);
   }
-  if (grant == nullptr || granted.leaves) return;
+  if (grant == nullptr || granted.is_over()) return;
   const bool closed = grant->revoked && !granted.gate && granted.closes == 0;
   if (streams_.on_device(id) > 0 && !(closed && setup_.granting.overlap)) return;
   if (closed) return leave_grant(client, Why::evicted);
@@ -195,7 +193,7 @@ void RecordedWorld::look_at_grant(RecordedClient& client) {
     push(due, kIdle, id.index);
 }
 
-// The policy hears it when the notice has come.
+// The policy hears it when the notice has come, at the end of that instant.
 void RecordedWorld::leave_grant(RecordedClient& client, Why why) {
   Granted& granted = client.granted;
   granted.gate = granted.closing = granted.awaits_state = false;
@@ -208,10 +206,11 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
   Granted& granted = client.granted;
   if (granted.leaves != event) return;
   granted.leaves.reset();
-  if (slices_) {
-    granted.left_due = true;
-    return;
-  }
+  granted.left_due = true;
+}
+
+void RecordedWorld::tell_left(RecordedClient& client) {
+  Granted& granted = client.granted;
   Grant& grant = *grants_->of(client.run.id());
   const JobId job = granted.serves;
   const bool over = open_job(client, job) == nullptr;
@@ -229,8 +228,7 @@ void RecordedWorld::grant_left(RecordedClient& client, std::uint64_t event) {
 void RecordedWorld::close_account(RecordedClient& client, Grant& grant, bool job_over) {
   Granted& granted = client.granted;
   end_stay_of_grant(client);
-  grant.served = client.used - granted.used_before;
-  granted.used_before = client.used;
+  if (grant.began) grant.served = (granted.why == Why::idle ? granted.idle_since : now_) - granted.opened;
   note({.time = now_,
         .launch = grant.id,
         .job = granted.serves,
@@ -246,7 +244,7 @@ void RecordedWorld::job_over(RecordedClient& client, JobId job) {
   Granted& granted = client.granted;
   if (!granted.asks || granted.serves != job) return;
   if (grants_->of(job.client) != nullptr) {
-    if (!granted.leaves) leave_grant(client, Why::completed);
+    if (!granted.is_over()) leave_grant(client, Why::completed);
     return;
   }
   if (grants_->waits(*granted.asks)) return;  // it is over when it has its turn

@@ -145,7 +145,7 @@ void RecordedWorld::let_in_range(RecordedClient& client) {
   parked_.reset();
   granted.awaits_gpu = false;
   granted.gate = grant.began = true;
-  granted.idle_since = now_;
+  granted.idle_since = granted.opened = now_;
   tell(Started{grant.id, grant.job});
   if (granted.until) streams_.slice(client.run.id(), granted.until->count, now_);
   call_at_gate(client);

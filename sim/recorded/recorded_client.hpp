@@ -86,8 +86,6 @@ struct RecordedClient {
   bool own_pace = false;
   bool busy = false;            // its kernels run
   bool uses = false;            // it had unfinished works at the end of the last instant
-  Time busy_since;              // of the stay
-  Duration used;                // total GPU time
   int copies = 0;               // under way, of jobs that have begun
   std::optional<Mark> off_gpu;  // what the trace has of it since it last ran or copied
 
@@ -96,7 +94,6 @@ struct RecordedClient {
     std::optional<JobId> asks;            // the job known to the policy
     JobId serves;                         // the one for which it stands: it, or a later one in its turn
     bool gate = false;                    // open
-    bool was_open = false;                // under this grant
     bool closing = false;                 // at the end of this instant
     bool look = false;                    // likewise: check whether the grant is over
     bool awaits_state = false;            // it opens when the client's memory is on the GPU
@@ -106,7 +103,7 @@ struct RecordedClient {
     bool idle_timer = false;              // likewise
     std::optional<std::uint64_t> leaves;  // likewise: the policy hears of the grant's end
     Why why = Why::completed;             // reason of that
-    Duration used_before;                 // before the grant
+    Time opened;                          // under this grant
 
     // Under policies that launch slices.
     std::vector<KernelFacts> kernels = {};   // as the policy sees them

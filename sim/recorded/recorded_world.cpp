@@ -66,7 +66,6 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
     client.events.clear();
     client.stay.reset();
     client.begun = client.busy = client.uses = client.opened = client.gone = client.leaves = false;
-    client.used = {};
     client.copies = 0;
     client.off_gpu.reset();
     client.granted = {};
@@ -194,24 +193,19 @@ void RecordedWorld::quiet(ClientId id) { clients_[id.index].busy = false; }
 // At the end of an instant.
 void RecordedWorld::renew_stay(RecordedClient& client) {
   const Grant* grant = under_grants() ? grants_->of(client.run.id()) : nullptr;
-  const bool let_in = grant != nullptr && (slices_ ? grant->began : client.granted.was_open);
+  const bool let_in = grant != nullptr && grant->began;
   if (client.stay && let_in && client.stay->launch != grant->id) end_stay(client);
   if (!client.busy) {
     if (!client.stay) return;
-    if (std::exchange(client.stay->on, false)) {
-      client.used += now_ - client.busy_since;
-      note_stay(client, Mark::paused);
-    }
+    if (std::exchange(client.stay->on, false)) note_stay(client, Mark::paused);
     if (under_grants() && grant == nullptr && streams_.on_device(client.run.id()) == 0) end_stay(client);
     return;
   }
-  if (under_grants() && !slices_) started(client);
   if (client.open.empty() || (client.stay && client.stay->on)) return;
   const auto runs = std::find_if(client.open.begin(), client.open.end(),
                                  [&](const PlayedRun& open) { return streams_.runs(open.id); });
   const JobId job = runs != client.open.end() ? runs->id : client.open.front().id;
   if (client.stay && client.stay->job != job) end_stay(client);
-  client.busy_since = now_;
   if (client.stay) {
     client.stay->on = true;
     note_stay(client, Mark::resumed);
@@ -229,15 +223,10 @@ void RecordedWorld::begin_stay(RecordedClient& client, JobId job) {
 
 // Its grant is over. What is still on the GPU stays until it is gone, or is granted again.
 void RecordedWorld::end_stay_of_grant(RecordedClient& client) {
-  if (!client.stay) return;
-  if (streams_.on_device(client.run.id()) == 0) return end_stay(client);
-  if (!client.stay->on) return;
-  client.used += now_ - client.busy_since;
-  client.busy_since = now_;
+  if (client.stay && streams_.on_device(client.run.id()) == 0) end_stay(client);
 }
 
 void RecordedWorld::end_stay(RecordedClient& client) {
-  if (client.stay->on) client.used += now_ - client.busy_since;
   note_stay(client, Mark::gone);
   client.stay.reset();
   client.off_gpu.reset();

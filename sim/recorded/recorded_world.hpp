@@ -148,11 +148,11 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void let_in(RecordedClient& client);
   void close_gate(RecordedClient& client, std::uint64_t event);
   void call_at_gate(RecordedClient& client);
-  void started(const RecordedClient& client);
   void end_grants();
   void look_at_grant(RecordedClient& client);
   void leave_grant(RecordedClient& client, Why why);
   void grant_left(RecordedClient& client, std::uint64_t event);
+  void tell_left(RecordedClient& client);
   void close_account(RecordedClient& client, Grant& grant, bool job_over);
   void job_over(RecordedClient& client, JobId job);
 

@@ -36,7 +36,8 @@ class Client:
             self.streams.append(Stream(world, self, self.contexts[context]))
             self.contexts[context].streams.append(self.streams[-1])
         self.events, self.crowded, self.works, self.emptied = {}, [], 0, 0
-        self.open_jobs, self.jobs, self.staying, self.stays_since, self.used = [], [], None, None, 0
+        self.open_jobs, self.jobs = [], []
+        self.staying = None     # the job that has a stay which does not pause
         self.hosts = {}
         for place, name in enumerate(self.program.timelines):
             mine = [job for job in self.recorded if job.home == name]
@@ -45,13 +46,9 @@ class Client:
         self.forms = forms_of(asked, self.program, self.kernels_scale, world.device)
         self._releases(spec)
 
-    @property
-    def alone(self):
-        """The mean time that a job uses the GPU, as policies are told."""
-        return None if self.busy_unknown else self.busy
-
     @functools.cached_property
     def busy(self):
+        """The mean time in which works of a job are present."""
         used = [[(work.begin, work.end) for part in (job.part, *job.others) for step in part.steps for work in step.works]
                 for job in self.recorded]
         mean = sum(map(covered, used)) // len(used)
@@ -66,6 +63,11 @@ class Client:
     def lengths(self):
         return {number: end - begin for number, (begin, end) in self.times_alone.items()}
 
+    @property
+    def alone(self):
+        """A job's mean standalone time, which policies know."""
+        return sum(self.lengths.values()) // len(self.lengths)
+
     def between_releases(self):
         """The mean time from one job to the next."""
         if "releases" in self.repeat:
@@ -73,9 +75,8 @@ class Client:
             return (times[-1] - times[0]) / len(times)
         if "period" in self.repeat:
             return quantity(self.repeat["period"])
-        length = sum(self.lengths.values()) // len(self.lengths)
         if self.think is not None:
-            return length + self.think
+            return self.alone + self.think
         return between_ends(list(self.times_alone.values()))
 
     # -- releases
@@ -205,7 +206,7 @@ class Client:
         job.finish, job.is_open = self.world.now, False
         self.open_jobs.remove(job)
         if self.staying is job:
-            self.end_stay()
+            self.staying = None
         self.gate.job_over(job)
         if self.think is not None and (self.limit is None or len(self.jobs) < self.limit):
             self.world.at(self.world.now + self.think, self._release)
@@ -216,23 +217,11 @@ class Client:
         """At the end of an instant."""
         running = [kernel.job for context in self.contexts for kernel in context.kernels() if kernel.running]
         if not running:
-            self._pause()
-            return
-        self.gate.kernel_runs()
-        if self.stays_since is None and self.open_jobs:
+            self.staying = None
+        elif self.staying is None and self.open_jobs:
             self.staying = next((job for job in self.open_jobs if job in running), self.open_jobs[0])
-            self.stays_since = self.world.now
             if self.staying.start is None:
                 self.staying.start = self.world.now
-
-    def _pause(self):
-        if self.stays_since is not None:
-            self.used += self.world.now - self.stays_since
-        self.stays_since = None
-
-    def end_stay(self):
-        self._pause()
-        self.staying = None
 
     # -- steps
 

@@ -33,9 +33,6 @@ class OpenGate:
     def job_over(self, job):
         pass
 
-    def kernel_runs(self):
-        pass
-
     def settle(self):
         pass
 
@@ -49,6 +46,7 @@ class Asked:
         self.done = self.stage = self.waited = self.served = 0
         self.arrived = self.rank = self.wait_since = self.place = None
         self.ready = False     # a submission waited when Left was told
+        self.alone = None if gate.client.busy_unknown else gate.client.alone
 
     def more(self):
         return self.job.finish is None
@@ -60,8 +58,9 @@ class Gate(OpenGate):
     def __init__(self, scheduler, client):
         self.scheduler, self.world, self.client, self.early = scheduler, client.world, client, True
         self.waiting, self.state, self.asked, self.known = [], FREE, None, False
-        self.closing, self.opened, self.started, self.grants, self.used = False, None, False, 0, 0
-        self.asking = types.SimpleNamespace(index=client.index, gpus=[], total=client.alone, later=[0], jobs=[], kernels=[
+        self.closing, self.opened, self.grants = False, None, 0
+        self.leaves = None      # when Left is told, whether the grant was evicted, and the time served
+        self.asking = types.SimpleNamespace(index=client.index, gpus=[], jobs=[], kernels=[
             types.SimpleNamespace(tasks=1, priority=client.priority)])
 
     # -- submissions
@@ -120,16 +119,21 @@ class Gate(OpenGate):
         if self.closing:
             self.closing, self.state = False, CLOSED
             self._raise_flag()
+        if self.state == OVER:
+            told, evicted, served = self.leaves
+            if now >= told:
+                self._left(evicted, served)
+            return
         if self.client.on_device() and not (self.state == CLOSED and self.scheduler.overlap):
             return
         if self.state == CLOSED:
             self._over(evicted=True)
         elif self.state == OPEN:
-            until = max(self.opened, self.client.emptied) + self.scheduler.idle
-            if now >= until:
-                self._over()
+            empty = max(self.opened, self.client.emptied)
+            if now >= empty + self.scheduler.idle:
+                self._over(idle_since=empty)
             else:
-                self.world.at(until, lambda: None)
+                self.world.at(empty + self.scheduler.idle, lambda: None)
 
     def launch(self):
         self.grants += 1
@@ -139,11 +143,12 @@ class Gate(OpenGate):
             self.known = self.asked.ready = False
             self._tell_left()
             return
-        self.state, self.opened, self.started = ORDERED, None, False
+        self.state, self.opened = ORDERED, None
 
         def opens(grant=self.grants):
             if self.grants == grant and self.state == ORDERED and not self.closing:
-                self.state, self.opened = OPEN, self.world.now
+                self.state, self.opened, asked = OPEN, self.world.now, self.asked
+                self.scheduler.tell(STARTED, self.client, lambda: self.scheduler.policy.started(asked))
                 self._lower_flag()
                 self.settle()
 
@@ -168,11 +173,6 @@ class Gate(OpenGate):
             if stream.left():
                 stream.queue[0].comes_back()
 
-    def kernel_runs(self):
-        if self.state in (OPEN, CLOSED) and self.opened is not None and not self.started:
-            self.started, asked = True, self.asked
-            self.scheduler.tell(STARTED, self.client, lambda: self.scheduler.policy.started(asked))
-
     def job_over(self, job):
         if not self.asked or self.asked.job is not job:
             return
@@ -185,15 +185,17 @@ class Gate(OpenGate):
             self.known, self.asked, asked = False, None, self.asked
             self.scheduler.tell(EXITED, self.client, lambda: self.scheduler.policy.exited(asked))
 
-    def _over(self, evicted=False):
+    def _over(self, evicted=False, idle_since=None):
         self.state, self.closing = OVER, False
-        self.world.at(self.world.now + self.scheduler.notice, lambda: self._left(evicted))
+        told = self.world.now + self.scheduler.notice
+        until = told if idle_since is None else idle_since
+        self.leaves = told, evicted, 0 if self.opened is None else until - self.opened
+        self.world.at(told, lambda: None)
 
-    def _left(self, evicted):
+    def _left(self, evicted, served):
         asked, client, self.state = self.asked, self.client, FREE
-        client.end_stay()
-        asked.served += client.used - self.used
-        self.used = client.used
+        client.staying = None
+        asked.served += served
         self.known = asked.ready = asked.more() and (evicted or self._waits() or client.holds(asked.job))
         self._tell_left()
         self._ask()
@@ -222,9 +224,9 @@ class Served:
         pass
 
     def total(self, job):
-        jobs, total = job.client.jobs[-LATEST:], job.client.total
-        if total is not None and not (self.learnt and jobs):
-            return total
+        jobs = job.client.jobs[-LATEST:]
+        if job.alone is not None and not (self.learnt and jobs):
+            return job.alone
         return sorted(jobs)[len(jobs) // 2] if jobs else 0
 
     def left(self, job):

@@ -82,6 +82,9 @@ class RecordedModel:
                 action()
         for client in self.clients:
             client.uncrowd()
+        self._settle_gates()
+
+    def _settle_gates(self):
         for gate in self.scheduler.gates if self.scheduler else ():
             gate.settle()
 
@@ -106,6 +109,7 @@ class RecordedModel:
                 hosts, self.hosts = sorted(self.hosts, key=lambda host: host[:2]), []
                 for *_, action in hosts:
                     action()
+                self._settle_gates()
                 continue
             if self.places.decide() or self._more():
                 continue

@@ -63,8 +63,7 @@ class SlicedGate(OpenGate):
         self.current = self.seen = None    # the sliced kernel that is; the one that the policy knows
         self.learnt = set()                # launches of which a slice has ended
         self.there, self.emptied = False, 0
-        self.asking = types.SimpleNamespace(index=client.index, gpus=[0], total=client.alone, later=[0], jobs=[],
-                                            kernels=[self._rest()])
+        self.asking = types.SimpleNamespace(index=client.index, gpus=[0], kernels=[self._rest()])
 
     def _rest(self):
         return types.SimpleNamespace(tasks=1, fit=1, declared=None, priority=self.client.priority)
@@ -169,7 +168,7 @@ class SlicedGate(OpenGate):
         grant, asked = self.grant, self.asked
         if not grant or grant.left is None or self.world.now < grant.left:
             return
-        self.client.end_stay()
+        self.client.staying = None
         self.grant = None
         self.known = asked.ready = asked.more() and self._can_be_launched()
         self._show()

@@ -118,7 +118,7 @@ TEST_CASE("a job leaves at its slice's end, and its state comes back", "[recorde
   s.client("D", one_kernel(50)).memory = Bytes{60};
   const char* sliced = "{name: microkernel-rr, params: {blocks: job, slice: 1 us, unready: yield}}";
   s.play(sliced);
-  // C's slice ends at 1010, in its first kernel, which is over at 1510. Its state leaves until 1570, D's
+  // C's slice ends at 1000, in its first kernel, which is over at 1510. Its state leaves until 1570, D's
   // comes until 1630, and D's kernel runs from 1640 to 1690. D exits at 1692, C's state comes until 1752, and
   // its next kernel runs from 1762 to 3262.
   CHECK(s.jobs == Jobs{"0-1512 1520-3264", "0-1692"});

@@ -212,12 +212,12 @@ TEST_CASE("a job that is over before its turn leaves it to the client's next", "
   s.client("B", one_kernel(200)).arrive = Duration{200};
   s.client("C", one_kernel(50)).arrive = Duration{1'050};
   s.play("{name: rr, params: {quantum: 1 us}}");
-  // A's quantum lasts from 14 to 1014. B has the GPU from 1017 to 1235; A's first job is over at 1104. At
-  // 1235 it is A's turn, before C: if its second job waits then, that gets the turn, and C the one at 1353.
+  // A's quantum lasts from 4 to 1004. B has the GPU from 1007 to 1225; A's first job is over at 1104. At
+  // 1225 it is A's turn, before C: if its second job waits then, that gets the turn, and C the one at 1343.
   if (begins == 1'150)
-    CHECK(s.jobs == Jobs{"0-1104 1154-1351", "200-1233", "1050-1419"});
+    CHECK(s.jobs == Jobs{"0-1104 1154-1341", "200-1223", "1050-1409"});
   else
-    CHECK(s.jobs == Jobs{"0-1104 1604-1720", "200-1233", "1050-1301"});
+    CHECK(s.jobs == Jobs{"0-1104 1604-1720", "200-1223", "1050-1291"});
 }
 
 TEST_CASE("an eviction that comes too late does not close the next grant's gate", "[recorded][grants]") {
