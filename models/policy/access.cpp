@@ -22,6 +22,12 @@ std::vector<Parameter> AccessPolicy::with_protection(std::vector<Parameter> own)
   return own;
 }
 
+Parameter AccessPolicy::alone() {
+  return {"alone",
+          "the only client is never held back (free), or as if there were others (watched, as in the paper)",
+          Parameter::Choice{{"free", "watched"}}};
+}
+
 std::optional<Refusal> AccessPolicy::refusal(const Kernel& kernel, const Device& device) const {
   if (kernel.time > limit_ && !kernel.never_ends)
     return Refusal{"a request of " + to_text(kernel.time),

@@ -18,6 +18,9 @@ class AccessPolicy : public Policy {
  protected:
   // Appends the parameters `channels` and `limit` to a policy's own.
   static std::vector<Parameter> with_protection(std::vector<Parameter> own);
+  // The parameter `alone`, and whether it is `free`: who is alone is not held back, as nobody waits.
+  static Parameter alone();
+  static bool free_alone(const ParameterValues& values) { return values.choice("alone") == "free"; }
   explicit AccessPolicy(const ParameterValues& values);
 
   // All of these concern present clients only.
@@ -28,6 +31,7 @@ class AccessPolicy : public Policy {
   // In workload order, including clients whose Opens is of this instant.
   const std::vector<ClientId>& present() const { return present_; }
   bool is_present(ClientId client) const;
+  bool one_is_present() const { return present_.size() == 1; }
 
  private:
   void protect(const Opens& opens, const View& view, Orders& orders);

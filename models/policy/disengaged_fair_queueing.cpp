@@ -28,7 +28,8 @@ class DisengagedFairQueueing : public AccessPolicy {
         vendor_(values.choice("statistics") == "vendor"),
         low_demand_(values.choice("forward") == "low-demand"),
         subset_(values.integer("subset")),
-        randomise_(values.number("randomise")) {}
+        randomise_(values.number("randomise")),
+        free_alone_(AccessPolicy::free_alone(values)) {}
 
   static std::vector<Parameter> parameters() {
     return with_protection(
@@ -49,7 +50,8 @@ class DisengagedFairQueueing : public AccessPolicy {
          {"subset", "sample at most this many clients, drawn anew each time; 0: all",
           Parameter::Integer{0, 0, 1'000'000}},
          {"randomise", "windows and free runs vary at random by up to this share",
-          Parameter::Number{0, 0, 0.9}}});
+          Parameter::Number{0, 0, 0.9}},
+         alone()});
   }
 
   Capabilities needs() const override {
@@ -87,6 +89,7 @@ class DisengagedFairQueueing : public AccessPolicy {
   void charge_by_size();
   void advance_virtual_time();
   void disengage(Time now, Orders& orders);
+  void run_on_alone(Time now, Orders& orders);
   double reached() const;
   Duration drawn(double length);
   Account& of(ClientId client) { return accounts_[client.index]; }
@@ -97,6 +100,7 @@ class DisengagedFairQueueing : public AccessPolicy {
   bool vendor_, low_demand_;
   std::int64_t subset_;
   double randomise_;
+  bool free_alone_;
   Stream random_{0, "", {}};
 
   Phase phase_ = Phase::idle;
@@ -137,7 +141,7 @@ void DisengagedFairQueueing::heard(Time now, const Fact& fact) {
     if (account.drained == now) account.pending = activity->pending;  // later ones have just come
     if (phase_ != Phase::draining) return;
     account.used = account.used || activity->used;
-    account.usage += static_cast<double>(activity->usage.ns);
+    account.usage += static_cast<double>(std::min(activity->usage, now - free_since_).ns);
   }
 }
 
@@ -163,7 +167,12 @@ void DisengagedFairQueueing::act(Time now, const View&, Orders& orders) {
     sampled_ = 0;
     disengage(now, orders);
   }
-  if (phase_ == Phase::free && timer_due_) engage(orders);
+  if (phase_ == Phase::free && timer_due_) {
+    if (free_alone_ && one_is_present())
+      run_on_alone(now, orders);
+    else
+      engage(orders);
+  }
   timer_due_ = false;
   if (phase_ == Phase::draining && draining_.empty()) {
     shared_ = now - free_since_;
@@ -179,6 +188,12 @@ void DisengagedFairQueueing::act(Time now, const View&, Orders& orders) {
   }
   if (!vendor_) charge_by_size();
   advance_virtual_time();
+  disengage(now, orders);
+}
+
+// Nobody is owed anything.
+void DisengagedFairQueueing::run_on_alone(Time now, Orders& orders) {
+  system_time_ = std::max(system_time_, of(present().front()).virtual_time);
   disengage(now, orders);
 }
 

@@ -9,11 +9,13 @@ using namespace literals;
 TokenPolicy::TokenPolicy(const ParameterValues& values, bool engaged)
     : AccessPolicy(values),
       slice_(values.duration("slice")),
+      free_alone_(AccessPolicy::free_alone(values)),
       holders_(engaged ? Access::intercept : Access::direct) {}
 
 std::vector<Parameter> TokenPolicy::parameters() {
   return with_protection(
-      {{"slice", "how long a client may submit before the next one", Parameter::Time{30_ms, 1_us, 60_s}}});
+      {{"slice", "how long a client may submit before the next one", Parameter::Time{30_ms, 1_us, 60_s}},
+       alone()});
 }
 
 void TokenPolicy::heard(Time now, const Fact& fact) {
@@ -39,6 +41,10 @@ void TokenPolicy::heard(Time now, const Fact& fact) {
 void TokenPolicy::act(Time now, const View&, Orders& orders) {
   for (const ClientId client : newcomers_) orders.access(client, Access::deny);
   newcomers_.clear();
+  if (over_ && holder_ && free_alone_ && one_is_present()) {
+    over_ = false;
+    begin_slice(now, orders);
+  }
   if (holder_ && !draining_ && !over_)
     for (const RequestId request : submitted_) orders.admit(request);
   submitted_.clear();
@@ -55,8 +61,12 @@ void TokenPolicy::pass(Time now, Orders& orders) {
   if (timer_) orders.cancel(*std::exchange(timer_, std::nullopt));
   if (present().empty()) return;
   holder_ = next();
-  since_ = now;
   orders.access(*holder_, holders_);
+  begin_slice(now, orders);
+}
+
+void TokenPolicy::begin_slice(Time now, Orders& orders) {
+  since_ = now;
   timer_ = orders.wake_at(now + slice_);
 }
 

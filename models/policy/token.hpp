@@ -10,7 +10,7 @@ namespace gangway {
 
 class TokenPolicy : public AccessPolicy {
  protected:
-  // Parameter `slice`, and those of AccessPolicy.
+  // Parameters `slice` and `alone`, and those of AccessPolicy.
   static std::vector<Parameter> parameters();
   // `engaged`: every submission of the holder is intercepted and admitted.
   TokenPolicy(const ParameterValues& values, bool engaged);
@@ -29,11 +29,13 @@ class TokenPolicy : public AccessPolicy {
   void heard(Time now, const Fact& fact) override;
   void act(Time now, const View& view, Orders& orders) override;
   void pass(Time now, Orders& orders);
+  void begin_slice(Time now, Orders& orders);
 
   Duration slice_;
+  bool free_alone_;
   Access holders_;
   std::optional<ClientId> holder_;
-  Time since_;  // since when it holds the token
+  Time since_;  // the begin of its slice
   bool draining_ = false;
   std::optional<TimerId> timer_;
   std::vector<ClientId> newcomers_;   // of this instant

@@ -32,6 +32,10 @@ class Access:
         self.present, self.channels = [], params.get("channels", 0)
         self.asked = {}
 
+    def may_go_on(self):
+        """Whether a client that has used up its time is alone, and so not held back."""
+        return len(self.present) == 1 and self.params.get("alone", "free") == "free"
+
     def length(self, key, default):
         return quantity(self.params.get(key, default))
 
@@ -89,7 +93,10 @@ class Token(Access):
                 self.overuse[fact.client] += fact.values[0]
                 self.holder = None
         if self.holder is not None and not self.draining:
-            if any(fact.values[0] == self.number for fact in of.get("Timer", [])):
+            over = any(fact.values[0] == self.number for fact in of.get("Timer", []))
+            if over and self.may_go_on():
+                self.begin_slice()
+            elif over:
                 self.draining = True
                 self.model.order_access(self.holder, "deny")
                 self.model.order_drain(self.holder)
@@ -102,9 +109,13 @@ class Token(Access):
 
     def choose(self):
         self.holder, self.draining = self.next(), False
-        self.number += 1
-        self.model.order_wake(self.model.now + self.slice, self.number)
+        self.begin_slice()
         self.model.order_access(self.holder, self.held_with)
+
+    def begin_slice(self):
+        self.number += 1
+        self.since = self.model.now
+        self.model.order_wake(self.model.now + self.slice, self.number)
 
     def next(self):
         while True:
@@ -127,7 +138,7 @@ class StrideTimeslice(Token):
 
     def __init__(self, params, model, random):
         super().__init__(params, model, random)
-        self.system, self.passes, self.since = 0.0, {}, 0
+        self.system, self.passes = 0.0, {}
 
     def opens(self, client):
         super().opens(client)
@@ -140,7 +151,6 @@ class StrideTimeslice(Token):
         super().follow(of, exited)
 
     def next(self):
-        self.since = self.model.now
         least = min(self.present, key=lambda client: (self.passes[client], client))
         self.system = max(self.system, self.passes[least])
         return least
@@ -192,14 +202,18 @@ class DisengagedFairQueueing(Access):
                     known.pending = pending
                 if self.phase in ("free run", "draining"):
                     known.used |= used
-                    known.device_usage += usage
+                    known.device_usage += min(usage, self.model.now - self.began)
         if not self.present:
             self.phase, self.sampled = "idle", 0
         if self.phase == "idle" and self.present:
             self.begin_free_run()
         elif self.phase == "free run":
             if any(fact.values[0] == self.number for fact in of.get("Timer", [])):
-                self.end_free_run()
+                if self.may_go_on():
+                    self.virtual = max(self.virtual, self.known[self.present[0]].virtual)
+                    self.begin_free_run()
+                else:
+                    self.end_free_run()
         elif self.phase == "draining":
             for fact in of.get("Drained", []):
                 self.undrained.discard(fact.client)

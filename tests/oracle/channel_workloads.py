@@ -154,6 +154,8 @@ def policy(draw, name, label, longest):
             params["limit"] = ns(max(longest, int(draw.choice(us).split()[0])))
     if "timeslice" in name:
         params["slice"] = draw.choice(us)
+    if name not in ("passthrough", "trap-per-request"):
+        some("alone", ["free", "watched"])
     if name == "disengaged-fair-queueing":
         params["sampling"] = draw.choice(us)
         some("requests", [1, 2, 3, 5])

@@ -144,6 +144,8 @@ def draw_access(draw):
     some("limit", about(5_000, 20_000, 60_000, 200_000), 0.5)
     if "timeslice" in name:
         params["slice"] = draw.choice(about(5_000, 20_000, 100_000, 500_000))
+    if name not in ("passthrough", "trap-per-request"):
+        some("alone", ["free", "watched"])
     if name == "disengaged-fair-queueing":
         params["sampling"] = draw.choice(about(2_000, 20_000, 50_000, 200_000))
         some("requests", [1, 2, 3, 5, 9], 0.8)

@@ -51,6 +51,25 @@ TEST_CASE("timeslice: a slice of an idle client is lost, that of one that has en
               "150 B"});
 }
 
+TEST_CASE("timeslice: a client that is alone is not held back, unless it is watched") {
+  // Requests of 15 in slices of 20. B comes at 50, in a slice that ends at 60, when A submits once more.
+  const char* const free = "{name: disengaged-timeslice, params: {slice: 20 us}}";
+  Scenario scenario = in_turn({looping("A", 15), looping("B", 10)}, 100);
+  scenario.clients[1].arrive = Duration{50'000};
+  const Played played = play(scenario, free);
+  CHECK(starts(played, scenario, 76) == Lines{"0 A", "15 A", "30 A", "45 A", "60 A", "75 B"});
+  Lines turns = accesses(played, scenario);
+  turns.resize(5);
+  CHECK(turns == Lines{"0 A deny", "0 A direct", "50 B deny", "60 A deny", "75 B direct"});
+  scenario.clients.pop_back();
+  CHECK(accesses(play(scenario, free), scenario) == Lines{"0 A deny", "0 A direct"});
+  // What it submits at 15 ends at 30.
+  turns = accesses(play(scenario, "{name: disengaged-timeslice, params: {slice: 20 us, alone: watched}}"),
+                   scenario);
+  turns.resize(4);
+  CHECK(turns == Lines{"0 A deny", "0 A direct", "20 A deny", "30 A direct"});
+}
+
 TEST_CASE("stride-timeslice: the token goes to the least pass, which grows with time held over weight") {
   Scenario scenario = in_turn({looping("A", 10), looping("B", 10)}, 155);
   scenario.clients[0].weight = 2;
@@ -147,6 +166,31 @@ TEST_CASE("disengaged fair queueing: who comes while others drain has not been w
       play(scenario,
            "{name: disengaged-fair-queueing, params: {sampling: 100 us, free_run: 1, statistics: vendor}}");
   CHECK(accesses(played, scenario) == Lines{"200 A deny", "200 B deny", "310 A direct", "310 B direct"});
+}
+
+TEST_CASE("disengaged fair queueing: a client that is alone is not sampled, and pays nothing for it") {
+  // Free runs of 100 at first. B comes at 250, and the free run that ends at 300 is the first that A pays
+  // for.
+  Scenario scenario = in_turn({looping("A", 10), looping("B", 10)}, 1000);
+  scenario.clients[1].arrive = Duration{250'000};
+  for (const char* statistics : {"sampled", "vendor"}) {
+    CAPTURE(statistics);
+    const std::string params = std::string("sampling: 20 us, statistics: ") + statistics;
+    const Played played = play(scenario, "{name: disengaged-fair-queueing, params: {" + params + "}}");
+    const Lines began = starts(played, scenario);
+    // Back to back until B comes.
+    for (std::size_t k = 0; k < 25; ++k) CHECK(began[k] == std::to_string(10 * k) + " A");
+    const auto used = usage(played, scenario);
+    CHECK(used[1] > 250'000);  // a third of what is left at the least: nothing of A's first 250 is held
+    CHECK(used[0] > 500'000);  // against B
+  }
+  scenario.clients.pop_back();
+  const Lines watched =
+      starts(play(scenario, "{name: disengaged-fair-queueing, params: {sampling: 20 us, alone: watched}}"),
+             scenario);
+  const Lines free =
+      starts(play(scenario, "{name: disengaged-fair-queueing, params: {sampling: 20 us}}"), scenario);
+  CHECK(free.size() >= watched.size());
 }
 
 TEST_CASE("disengaged fair queueing: where nobody waits nobody is denied") {
