@@ -1,7 +1,7 @@
 """Records the programs here and runs them alone and in pairs, on a machine with a GPU that nobody else uses.
 
-measure.py OUT PART ...    parts: try, record, pairs, all (both), mps (pairs under MPS), overhead (alone, under `gangway serve` and
-                           without it); all:200 ends before 200 s
+measure.py OUT PART ...    parts: try, record, pairs, all (both), mps (pairs under MPS), overhead (alone, under `gangway serve`
+                           with three policies, and without it); all:200 ends before 200 s
 GANGWAY is the program `gangway`; what is in OUT already is overwritten."""
 
 import csv
@@ -33,6 +33,9 @@ PROGRAMS = {
 
 # Services are also recorded at such a rate: requests that find the GPU idle take longer than those of a closed loop.
 PACED = {"resnet50-graph": (60, 600), "bert-graph": (60, 600)}  # a second, jobs
+
+# Policies under which a program alone should lose nothing.
+ALONE = ("passthrough", "disengaged-timeslice", "disengaged-fair-queueing")
 
 # The first is at the rate given (a second; None: closed loop), the second always in a closed loop; for how many seconds.
 PAIRS = [
@@ -212,48 +215,64 @@ def part_mps(out, limit):
             CALM.pop(key)
 
 
+def mean_job(log):
+    with open(log, encoding="utf-8") as lines:
+        lengths = [job["end"] - job["begin"] for job in map(json.loads, lines)]
+    return sum(lengths) / len(lengths)
+
+
+def serve(out, policy, socket):
+    with open(f"{out}/serve-{policy}.txt", "w") as log:
+        daemon = subprocess.Popen([GANGWAY, "serve", "--policy", policy, "--socket", socket], stdout=log, stderr=log)
+    while not os.path.exists(socket) and daemon.poll() is None:
+        time.sleep(0.01)
+    return daemon
+
+
 def part_overhead(out, limit, seconds=0.8):
-    """Each program alone, by turns without Gangway and as a client with direct access: the ratio of mean job times in each round.
-    After five rounds only those programs go on whose median is not certain yet."""
+    """Each program alone, by turns without Gangway and as a client: the ratio of mean job times in each round. Under one policy after
+    the other, with the same processes. After five rounds only those programs go on whose median is not certain yet. The programs
+    are one group, as policies of time slices give idle clients their turns, too."""
 
     def certain(found):  # the median's standard error, of a normal sample
         return len(found) >= 5 and 1.25 * statistics.stdev(found) / len(found) ** 0.5 < 0.003
 
-    socket = f"{out}/socket"
-    with open(f"{out}/serve.txt", "w") as log:
-        daemon = subprocess.Popen([GANGWAY, "serve", "--policy", "passthrough", "--socket", socket], stdout=log, stderr=log)
-        while not os.path.exists(socket) and daemon.poll() is None:
-            time.sleep(0.01)
-        wrappers = {"native": (), "client": (GANGWAY, "exec", "--socket", socket, "--")}
-        programs = {(name, kind): Program(out, name, ["--runs"], wrapper) for name in PROGRAMS for kind, wrapper in wrappers.items()}
-        for program in programs.values():
-            program.answer()
+    socket, programs = f"{out}/socket", {}
+    wrappers = {"native": (), "client": (GANGWAY, "exec", "--socket", socket, "--group", "alone", "--")}
+    for number, policy in enumerate(ALONE):
+        daemon = serve(out, policy, socket)
+        if not programs:
+            programs = {(name, kind): Program(out, name, ["--runs"], wrapper) for name in PROGRAMS for kind, wrapper in wrappers.items()}
+            for program in programs.values():
+                program.answer()
+            say(out, f"-- programs ready after {time.monotonic() - BEGAN:.1f} s")
+        else:
+            time.sleep(1)  # clients look for a new daemon ten times a second
         ratios = {name: [] for name in PROGRAMS}
-        say(out, f"-- programs ready after {time.monotonic() - BEGAN:.1f} s")
+        until = time.monotonic() + (BEGAN + limit - time.monotonic()) / (len(ALONE) - number)
         while (names := [name for name in PROGRAMS if not certain(ratios[name])]):
-            if time.monotonic() > BEGAN + limit - len(names) * 2 * seconds - 5:
+            if time.monotonic() > until - len(names) * 2 * seconds - 5:
                 break
             for name in names:
-                turn = list(wrappers)[::(1 if len(ratios[name]) % 2 else -1)]
                 means = {}
-                for kind in turn:
-                    log_file = f"{out}/overhead-{name}-{kind}.jsonl"
-                    programs[name, kind].run(f"--seconds {seconds} --log {log_file}")
+                for kind in list(wrappers)[::(1 if len(ratios[name]) % 2 else -1)]:
+                    log = f"{out}/overhead-{name}-{kind}.jsonl"
+                    programs[name, kind].run(f"--seconds {seconds} --log {log}")
                     programs[name, kind].answer()
-                    with open(log_file, encoding="utf-8") as lines:
-                        lengths = [job["end"] - job["begin"] for job in map(json.loads, lines)]
-                    means[kind] = sum(lengths) / len(lengths)
+                    means[kind] = mean_job(log)
                 ratios[name].append(means["client"] / means["native"])
+        clients = json.loads(subprocess.run([GANGWAY, "status", "--json", "--socket", socket], capture_output=True, text=True).stdout)["clients"]
+        say(out, f"== {policy}, {len(clients)} clients")
         medians = {name: statistics.median(found) for name, found in ratios.items() if found}
         for name, found in ratios.items():
             if found:
                 say(out, f"{name}: {medians[name]:.4f} (median of {len(found)}; {min(found):.4f} to {max(found):.4f})")
         if medians:
             say(out, f"geometric mean {statistics.geometric_mean(medians.values()):.4f}, worst {max(medians.values()):.4f}")
-        for program in programs.values():
-            program.end()
         daemon.send_signal(signal.SIGTERM)
         daemon.wait(20)
+    for program in programs.values():
+        program.end()
 
 
 PARTS = {"try": part_try, "record": part_record, "pairs": part_pairs, "all": part_all, "mps": part_mps, "overhead": part_overhead}
