@@ -26,6 +26,13 @@ bool RecordedWorld::is_limited(const RecordedClient& client) const {
   });
 }
 
+// A client's last job is over: it limits others no longer. Returns whether anything may have been submitted.
+bool RecordedWorld::lift_limits() {
+  if (!std::exchange(limits_may_end_, false)) return false;
+  for (RecordedClient& client : clients_) call_at_gate(client);
+  return true;
+}
+
 // Of a submission, which has its share of an event.
 Duration RecordedWorld::cost_of_limit() const {
   const ChannelCosts& costs = setup_.device.access;

@@ -184,9 +184,7 @@ void RecordedWorld::perhaps_finish(RecordedClient& client, JobId job) {
   std::erase_if(client.open, [&](const PlayedRun& run) { return run.id == job; });
   if (under_grants()) job_over(client, job);
   if (const auto due = client.run.after_finish(now_)) push(*due, kRelease, client.run.id().index);
-  if (under_grants() && setup_.granting.in_flight > 0 && !has_jobs(client))
-    for (RecordedClient& other : clients_)
-      if (&other != &client) call_at_gate(other);  // this one limits it no longer
+  limits_may_end_ = under_grants() && setup_.granting.in_flight > 0;
 }
 
 // Whether the client's threads do nothing, or wait for jobs, and nothing of it is on the GPU.

@@ -45,6 +45,7 @@ void RecordedWorld::reset(const Policy& policy, const RunSeed& seed, std::span<c
   sees_grants_ = policy.needs().has(Capability::evict) ||
                  (!policy.needs().has(Capability::native) && !policy.needs().has(Capability::access));
   slices_ = policy.needs().has(Capability::ranges);
+  limits_may_end_ = false;
   parked_.reset();
   reset_access(policy, seed);
   launches_ = 0;
@@ -97,7 +98,7 @@ std::uint64_t RecordedWorld::play_instant() {
         go_on_in_order();
       } while (more_now() || !due_hosts_.empty() || streams_.moved() || streams_.settle(now_));
       if (controlled()) look();
-      again = slices_ && change_gates();
+      again = slices_ ? change_gates() : lift_limits();
     } while (again || more_now() || !due_hosts_.empty() || streams_.moved());
     for (RecordedClient& client : clients_) renew_stay(client);
     if (slices_)

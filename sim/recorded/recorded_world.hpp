@@ -153,6 +153,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   void leave_grant(RecordedClient& client, Why why);
   void grant_left(RecordedClient& client, std::uint64_t event);
   void tell_left(RecordedClient& client);
+  bool lift_limits();
   void close_account(RecordedClient& client, Grant& grant, bool job_over);
   void job_over(RecordedClient& client, JobId job);
 
@@ -183,6 +184,7 @@ class RecordedWorld final : public AccessWorld, private StreamHost, private Kept
   Time use_told_;              // device use was reported to the policy's world up to then
   RunSeed seed_;
   bool slices_ = false;             // in this run the policy launches ranges of kernels
+  bool limits_may_end_ = false;     // in this instant a job was over while others may be limited
   std::optional<ClientId> parked_;  // its gate is open, or not yet drained, without a grant
   std::uint64_t launches_ = 0;
 };
