@@ -133,6 +133,10 @@ void Conductor::look() {
   for (Client& client : clients_) {
     if (client.port == nullptr) continue;
     client.seen = client.port->look();
+    if (client.remains && client.seen.drained()) {
+      journal_.note(now_, Step::drained, client.id, (now_ - client.ordered).ns);
+      client.remains = false;
+    }
     if (const auto asked = client.seen.priority; asked && *asked != client.priority) {
       client.priority = *asked;
       reprioritised();
@@ -199,7 +203,7 @@ void Conductor::let_jobs(ClientId client, std::uint64_t last) {
 void Conductor::permit(ClientId client, std::uint32_t allowed, std::uint64_t last_job) {
   let_jobs(client, last_job);
   Client& c = of(client);
-  c.closing = c.unconfirmed = false;
+  c.closing = c.unconfirmed = c.remains = false;
   if (c.port == nullptr || c.allowed == allowed) return;
   c.allowed = allowed;
   c.port->permit(allowed);
@@ -249,10 +253,6 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     c.shut = true;
     journal_.note(now_, Step::closed, client, (now_ - c.ordered).ns);
   }
-  if (c.shut && !and_drained) {
-    c.closing = false;
-    return true;
-  }
   if (c.seen.drained()) {
     journal_.note(now_, Step::drained, client, (now_ - c.ordered).ns);
     c.closing = false;
@@ -260,6 +260,11 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   }
   if (!c.looked) c.port->ask();
   c.looked = true;
+  if (c.shut && !and_drained) {
+    c.remains = true;
+    c.closing = false;
+    return true;
+  }
   if (now_ - c.since > settings_.drain_limit) {
     if (given_up(client)) return true;
     // What is on the device may wait for what the gate holds back: it goes on, and that is charged.

@@ -181,6 +181,7 @@ class Conductor : protected RefusingOrders {
     std::uint64_t last_job = 0;  // that may submit; 0: any
     // While closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
+    bool remains = false;  // its gate is closed, others may go on, and work of it is on the device
     Time ordered, since;
     std::uint64_t over = 0;  // Standing::over at `progressed`, when it last changed
     Time progressed;

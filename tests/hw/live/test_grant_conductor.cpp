@@ -133,8 +133,34 @@ TEST_CASE("With overlap the urgent job begins when the other's gate is closed", 
   stage.at(ms(1));
   CHECK(high.permitted == 0);
   low.standing.inside = false;
+  high.standing.outstanding = 1;
   stage.at(ms(2));
   CHECK(high.permitted == kUnlimited);
+  // What is left of the other is over while the urgent one runs.
+  CHECK((stage.steps.count(Step::closed) == 1 && stage.steps.count(Step::drained) == 0));
+  low.standing.outstanding = 0;
+  stage.at(ms(3));
+  CHECK(stage.steps.count(Step::drained) == 1);
+  stage.at(ms(4));
+  CHECK(stage.steps.count(Step::drained) == 1);
+}
+
+TEST_CASE("What goes on before it had drained has not drained", "[live]") {
+  GateSettings settings;
+  settings.overlap = true;
+  Stage stage("piv", settings);
+  FakeClient &low = stage.open(0), &high = stage.open(5);
+  low.begin_job();
+  stage.at(ms(0));
+  low.standing.outstanding = 8;
+  high.begin_job();
+  stage.at(ms(1));
+  high.end_job();
+  stage.at(ms(2));
+  CHECK(low.permitted == kUnlimited);
+  low.standing.outstanding = 0;
+  stage.at(ms(3));
+  CHECK(stage.steps.count(Step::drained) <= 1);  // of the urgent one, which left nothing
 }
 
 TEST_CASE("Only who can be displaced is limited in flight, and only meanwhile", "[live]") {
