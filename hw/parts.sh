@@ -135,7 +135,8 @@ hw_draw() {
   $python experiments/random/draw.py --seed "$(cat "$out/random/seed")" "$out/random"
 }
 
-# hw_play FILE CALIBRATION WORLD [FOLDER]: with what was measured. Paths in an experiment are relative to its file.
+# hw_play FILE CALIBRATION WORLD [FOLDER]: with what was measured. Paths in an experiment are relative to its file. Without timelines: those of
+# native clients hold millions of blocks.
 hw_play() {
   local file=$1 calibration=$out/$2 world=$3 folder=${4:-$3} measured sets
   measured=$(realpath --no-symlinks --relative-to="$(dirname "$file")" "$calibration")
@@ -146,7 +147,7 @@ hw_play() {
   esac
   ! grep -q 'useful:' "$file" ||
     sets+=(--set "mechanism.params.useful=$(sed -n 's/^ *"useful": \([0-9.]*\),*$/\1/p' "$calibration/calibration.json")")
-  "$binaries/gangway" run "$file" --world "$world" --out "$out/$(basename "${file%.yaml}")/$folder" --trace "${sets[@]}"
+  "$binaries/gangway" run "$file" --world "$world" --out "$out/$(basename "${file%.yaml}")/$folder" "${sets[@]}"
 }
 
 hw_compare() {  # hw_compare EXPERIMENT [limits]

@@ -31,8 +31,6 @@ if words[0] == "calibrate":
     (out / "calibration.json").write_text(json.dumps(kernels, indent=1))
     shutil.copy("experiments/recorded/h200/calibration/samples.csv", out)
     sys.exit()
-if words[0] == "run" and "effisha-fig12" in words[1]:
-    words.remove("--trace")  # of millions of blocks
 if words[0] == "run" and "cuda" in words:
     words[words.index("cuda")] = "sim"
     failed = subprocess.call([{gangway!r}, *words, "--seed", "2"])
