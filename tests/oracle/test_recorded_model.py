@@ -246,78 +246,13 @@ def test_where_least_is_used():
 
 
 def test_a_limit_ends_with_the_jobs_of_who_imposed_it():
-    def two_kernels():
-        recorder = Recorder()
-        recorder.job(0, 2020, [recorder.kernel(0, 5, 0, 10, 1000), recorder.kernel(5, 5, 0, 1012, 1000), recorder.wait(11, 2009, STREAM, 0)])
-        return recorder
-
-    def with_tail():
-        recorder = Recorder()
-        recorder.job(0, 562, [recorder.kernel(0, 5, 0, 10, 50), recorder.wait(6, 56, STREAM, 0)])
-        return recorder
-
+    two_long_kernels, with_tail = Recorder(), Recorder()
+    two_long_kernels.job(0, 2020, [two_long_kernels.kernel(0, 5, 0, 10, 1000), two_long_kernels.kernel(5, 5, 0, 1012, 1000),
+                                   two_long_kernels.wait(11, 2009, STREAM, 0)])
+    with_tail.job(0, 562, [with_tail.kernel(0, 5, 0, 10, 50), with_tail.wait(6, 56, STREAM, 0)])
     # b's kernel is over at 60, its grant at 160, and a's first kernel runs from 170. The second one may be submitted when b's job is over, at
     # 562; it follows the first at 1172, is over at 2172, and is seen 8 later.
-    check({"a": two_kernels(), "b": recorder}, {"a": [(0, 72, 196)], "b": [(50, 214, 278)]}, commands(30, 1, 2), ALL,
-          {"forms": "worth"}, a=FIRST, b={"arrive": "50 ns", "priority": 1})
-
-
-def test_the_launch_of_a_job_that_is_over_closes_no_gate():
-    recorder = Recorder()
-    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
-    recorder.job(0, 118, [recorder.kernel(0, 5, 0, 10, 50), recorder.wait(6, 56, STREAM, 0), recorder.kernel(96, 5, 0, 106, 10),
-                          recorder.wait(102, 16, STREAM, 0)])
-    check({"a": two_kernels(), "b": recorder}, {"a": [(0, 72, 196), (1000196, 1000268, 1000392)], "b": [(50, 246, 356)]},
-          commands(30, 1, 2), ALL, {"forms": "worth"}, a={"repeat": {"jobs": 2, "think": "1 ms"}, **FIRST},
-          b={"arrive": "50 ns", "priority": 1, **FIRST})
-
-
-def test_an_eviction_behind_the_end_of_a_job_comes_too_late():
-    # a's host has finished its job at 1004, which is told at 1104; its quantum ends at 1014.
-    recorder = Recorder()
-    recorder.job(0, 1000, [recorder.kernel(0, 5, 0, 10, 10000), recorder.call(5, 995)])
-    check({"a": recorder, "b": one_kernel(50)}, {"a": [(0, 14, 1004)], "b": [(500, 10019, 10071)]},
-          commands(4, 1, 100, sliced(length=100000, switch=5)), {"name": "rr", "params": {"quantum": "1 us"}}, {"of": "job"},
-          a={"recording": {"forms": {**SLICED, "default": "loop"}}}, b={"arrive": "500 ns"})
-
-
-def test_every_submission_traps():
-    # For 3 each, at the same time; b's kernel then waits for a's to be through with its turn.
-    device = {**sliced(length=1000, switch=5), "access": {"interception": "3 ns"}}
-    check({"a": one_kernel(100), "b": one_kernel(50)}, {"a": [(0, 13, 115)], "b": [(0, 118, 170)]}, device, "trap-per-request")
-
-
-def test_killed_for_a_long_kernel():
-    # a's slice ends at 1000, when it has 2000 before it; it is overdue 1501 later, and b's submission goes through.
-    policy = {"name": "disengaged-timeslice", "params": {"slice": "1 us", "limit": "1500 ns"}}
-    wanted = {"a": [(0, 10, None, "killed")], "b": [(0, 2511, 2563)]}
-    check({"a": one_kernel(3000), "b": one_kernel(50)}, wanted, policy=policy)
-
-
-def test_where_least_is_used():
-    # Two requests within 100 use all of the first GPU; b uses 100 of 212 of the second one, so c is there, too.
-    repeats = {"a": {"releases": ["1000 ns", "1100 ns"]}, "b": {"jobs": 1, "think": "100 ns"}, "c": {"releases": ["1002 ns"]}}
-    clients = {name: {"repeat": repeat} for name, repeat in repeats.items()}
-    clients["b"]["arrive"] = "1001 ns"
-    check({"a": one_kernel(100), "b": one_kernel(100), "c": one_kernel(50)},
-          {"a": [(1000, 1010, 1112), (1100, 2110, 2212)], "b": [(1001, 1011, 1113)], "c": [(1002, 1116, 1168)]},
-          {**sliced(length=1000, switch=5), "gpus": 2}, terms={"place": "least-used"}, **clients)
-
-
-def test_a_limit_ends_with_the_jobs_of_who_imposed_it():
-    def two_kernels():
-        recorder = Recorder()
-        recorder.job(0, 2020, [recorder.kernel(0, 5, 0, 10, 1000), recorder.kernel(5, 5, 0, 1012, 1000), recorder.wait(11, 2009, STREAM, 0)])
-        return recorder
-
-    def with_tail():
-        recorder = Recorder()
-        recorder.job(0, 562, [recorder.kernel(0, 5, 0, 10, 50), recorder.wait(6, 56, STREAM, 0)])
-        return recorder
-
-    # b's kernel is over at 60, a's first one runs from 62 (b's grant ends with idle 100 later: at 160, and a's begins at 170). The limit of one
-    # holds a's second kernel back until b's job is over at 562: it is submitted then, follows the first one at 1172, and ends at 2172.
-    check({"a": two_kernels(), "b": with_tail()}, {"a": [(1, 170, 2180)], "b": [(0, 10, 562)]}, commands(0, 0, 0), "piv",
+    check({"a": two_long_kernels, "b": with_tail}, {"a": [(1, 170, 2180)], "b": [(0, 10, 562)]}, commands(0, 0, 0), "piv",
           {"of": "job", "idle": "100 ns", "in_flight": 1}, a={"arrive": "1 ns"}, b={"priority": 1})
 
 
