@@ -183,6 +183,13 @@ TEST_CASE("disengaged fair queueing: a client that is alone is not sampled, and 
     const auto used = usage(played, scenario);
     CHECK(used[1] > 250'000);  // a third of what is left at the least: nothing of A's first 250 is held
     CHECK(used[0] > 500'000);  // against B
+    // It may go on at once after the engagement in which it is first charged.
+    const Lines turns = accesses(played, scenario);
+    const auto engaged = std::find(turns.begin(), turns.end(), "300 A deny");
+    const auto next =
+        std::find_if(engaged, turns.end(), [](const std::string& line) { return line.ends_with(" direct"); });
+    REQUIRE(next != turns.end());
+    CHECK(next->ends_with("A direct"));
   }
   scenario.clients.pop_back();
   const Lines watched =

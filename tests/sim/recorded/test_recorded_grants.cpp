@@ -9,6 +9,23 @@ using recording::JobKind;
 using recording::OrderKind;
 using Jobs = std::vector<std::string>;
 
+// Grants the GPU to the job that waits, of a single client, and notes the time served as it is told.
+class OneByOne : public Policy {
+ public:
+  std::vector<std::int64_t> served;
+  Capabilities needs() const override { return {Capability::evict}; }
+  void note(Time, const Fact& fact, const View&) override {
+    if (const auto* arrived = std::get_if<Arrived>(&fact)) waiting_ = arrived->job;
+    if (const auto* left = std::get_if<Left>(&fact)) served.push_back(left->served.ns);
+  }
+  void decide(Time, const View&, Orders& orders) override {
+    if (waiting_) orders.launch(*std::exchange(waiting_, std::nullopt), DeviceId{0}, std::nullopt);
+  }
+
+ private:
+  std::optional<JobId> waiting_;
+};
+
 }  // namespace
 
 TEST_CASE("whole jobs are granted to recorded programs", "[recorded][grants]") {
@@ -194,6 +211,24 @@ TEST_CASE("a job that is evicted while its host computes waits all the same", "[
   // A's gate is open from 4 to 301. B has the GPU from 303 to 371, A's gate opens again at 375, and its
   // submission at 1004 does not wait.
   CHECK(s.jobs == Jobs{"0-1116", "300-369"});
+}
+
+TEST_CASE("a recorded job is served while its gate is open, and not while it pauses", "[recorded][grants]") {
+  MadeRecording m;
+  const auto a = m.stream();
+  m.awaited_kernel(a, 0, 100);
+  m.awaited_kernel(a, 1'000, 100);
+  m.job(0, JobKind::nvtx, 0, 1'112);
+  RecordedScenario s;
+  s.granting.of = GrantOf::job;
+  s.granting.idle = Duration{50};
+  s.device.commands = {Duration{4}, Duration{1}, Duration{2}, Duration{0}};
+  s.client("A", m.r);
+  OneByOne policy;
+  s.play(policy);
+  // The gate is open from 4; the kernel ends at 114, and the grant at 164. The second one opens at 1008; the
+  // job is over at 1120, which is told at 1122.
+  CHECK(policy.served == std::vector<std::int64_t>{110, 110 + 114});
 }
 
 TEST_CASE("a job that is over before its turn leaves it to the client's next", "[recorded][grants]") {
