@@ -11,12 +11,19 @@ constexpr int kAsksPerLook = 1000;             // about 70 ms
 
 }  // namespace
 
+// Nobody sees a claim that it will not keep, unless the budget is lowered just then.
 bool Claims::claim(std::uint64_t bytes) {
-  MemoryStanding& standing = gate_.page()->memory;
-  const std::uint64_t all = standing.claimed.fetch_add(bytes) + bytes;
-  const MemoryOrders* orders = gate_.memory_orders();
-  if (orders == nullptr || all <= orders->budget.load()) return true;
-  standing.claimed.fetch_sub(bytes);
+  std::atomic<std::uint64_t>& claimed = gate_.page()->memory.claimed;
+  const auto allowed = [&](std::uint64_t all) {
+    const MemoryOrders* orders = gate_.memory_orders();
+    return orders == nullptr || all <= orders->budget.load();
+  };
+  std::uint64_t before = claimed.load();
+  do {
+    if (!allowed(before + bytes)) return false;
+  } while (!claimed.compare_exchange_weak(before, before + bytes));
+  if (allowed(before + bytes)) return true;
+  claimed.fetch_sub(bytes);
   return false;
 }
 

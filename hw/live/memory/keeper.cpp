@@ -146,6 +146,12 @@ void Keeper::tell(const Kept& kept, const char* step, std::int64_t value) {
   if (journal_ != nullptr) journal_->moved(*kept.client, step, value);
 }
 
+// Clients have taken more without a daemon; or one has just claimed what it was not given, and will see that.
+bool Keeper::overdrawn() const {
+  const auto most = capacity();
+  return most && held_in_all() > *most;
+}
+
 std::uint64_t Keeper::free_room() const {
   const auto most = capacity();
   return most ? less(*most, held_in_all()) : UINT64_MAX;
@@ -313,7 +319,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     kept.needed = met;
     const std::uint64_t missing = less(need.target, kept.hold());
     if (missing == 0) {
-      if (need.target > kept.budget) set_budget(kept, need.target);
+      if (need.target > kept.budget && !overdrawn()) set_budget(kept, need.target);
       continue;
     }
     const bool must_pin = need.whole && !hosted_by_now(kept, need.target);
@@ -372,7 +378,7 @@ void Keeper::recall_ahead() {
 
 bool Keeper::has_room(std::uint64_t bytes) {
   if (bytes > free_room()) recall_ahead();
-  return bytes <= free_room();
+  return bytes <= free_room() && !overdrawn();
 }
 
 // Recalls what clients may take but have not, then lets states leave. Who was just granted something takes

@@ -218,6 +218,7 @@ class Keeper : public MemoryDesk {
   void tell(const Kept& kept, const char* step, std::int64_t value);
   std::uint64_t held_in_all() const;
   std::uint64_t free_room() const;
+  bool overdrawn() const;
   bool stopped(Kept& kept, Time now);
   bool stalls(Kept& kept, Time now);
   bool can_leave(Kept& kept, Time now);

@@ -1,9 +1,10 @@
 // What the daemon and a client tell each other of the client's device memory, on their shared pages.
 //
-// A client holds no more on the device than its budget: it adds to `claimed` before it creates memory, looks
-// at the budget, and takes the claim back if that is too small. To lower a budget, the daemon writes it and
-// then reads `claimed`. All of this is sequentially consistent, so at least one side sees the other: a client
-// may hold the greater of the two, and the daemon gives that to no other client.
+// A client holds no more on the device than its budget: where that is large enough, it adds to `claimed`
+// before it creates memory, looks at the budget again, and takes the claim back if that is too small by now.
+// To lower a budget, the daemon writes it and then reads `claimed`. All of this is sequentially consistent,
+// so at least one side sees the other: a client may hold the greater of the two, and the daemon gives that to
+// no other client. A claim that will be taken back is no reason to raise a budget.
 #pragma once
 
 #include <atomic>

@@ -158,6 +158,41 @@ TEST_CASE("room that is too small for the first piece of a state does not stay w
   CHECK(a.budgeted + b.budgeted <= 600 * kKeptMiB);
 }
 
+// The daemon may look between a claim and its end, if the client was given too little for it.
+TEST_CASE("a claim that a client will not keep gets it no room that another still has") {
+  MemorySettings settings = managed();
+  settings.capacity = 400 * kKeptMiB;
+  Keeper keeper(settings);
+  KeptFake a, b;
+  a.holds(300 * kKeptMiB);
+  b.seen.movable = b.seen.away = 300 * kKeptMiB;
+  a.seen.host = b.seen.host = 300 * kKeptMiB;
+  keeper.comes(a);
+  keeper.comes(b);
+  SECTION("for its state") {
+    keeper.permit(b, kUnlimited, Time{1});
+    keeper.step(Time{1});
+    REQUIRE(a.goal == Goal::away);
+    REQUIRE(b.budgeted == 100 * kKeptMiB);
+    b.seen.claimed = 300 * kKeptMiB;
+    keeper.step(Time{2});
+    CHECK(b.budgeted <= 100 * kKeptMiB);
+    b.seen.claimed = 0;
+    a.carries_out();
+    keeper.step(Time{3});
+    CHECK(b.budgeted == 300 * kKeptMiB);
+  }
+  SECTION("for more memory") {
+    KeptFake c;
+    keeper.comes(c);
+    c.seen.host = c.seen.want = 300 * kKeptMiB;
+    c.seen.asked = 1;
+    c.seen.claimed = 300 * kKeptMiB;
+    keeper.step(Time{1});
+    CHECK(c.budgeted == 0);
+  }
+}
+
 TEST_CASE("a client that moves is not the one that is called so next") {
   Two two;
   auto& [keeper, a, b] = two;

@@ -417,6 +417,23 @@ TEST_CASE("Memory beyond the budget is asked for, and not created", "[live][memo
   CHECK(process.memory.allocate(1, process.owner(), at) == MemoryDriver::kSuccess);
 }
 
+// The daemon may look at any time, and counts what is claimed as held.
+TEST_CASE("Nobody sees a claim that is beyond the budget", "[live][memory]") {
+  MovedProcess process(10 * kManagedMiB);
+  Claims& claims = process.memory.claims();
+  REQUIRE(claims.claim(6 * kManagedMiB));
+  std::atomic<int> looks{0};
+  std::uint64_t most = 0;
+  std::thread daemon([&] {
+    for (; looks.load() < 100'000; looks.fetch_add(1)) most = std::max(most, process.memory.claimed());
+  });
+  int kept = 0;
+  while (looks.load() < 100'000) kept += claims.claim(5 * kManagedMiB) ? 1 : 0;
+  daemon.join();
+  CHECK(kept == 0);
+  CHECK(most == 6 * kManagedMiB);
+}
+
 TEST_CASE("Work of threads without a slot counts", "[live][memory]") {
   MovedProcess process(512 * kManagedMiB);
   std::uint64_t at = 0;
