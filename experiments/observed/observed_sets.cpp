@@ -9,6 +9,7 @@
 #include "experiments/results/row.hpp"
 #include "models/bounds/measured_costs.hpp"
 #include "models/error.hpp"
+#include "models/fit/location.hpp"
 #include "models/input/table.hpp"
 #include "models/random.hpp"
 
@@ -86,12 +87,6 @@ void refuse_other(const std::filesystem::path& folder, const std::string& reques
   write_file(said, request + "\n");
 }
 
-double at(const std::vector<double>& sorted, double share) {
-  if (sorted.empty()) return 0;
-  const auto rank = static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5);
-  return sorted[rank];
-}
-
 // From the files alone, so that it says the same of a folder that is gone on with.
 ObservedSets summary_of(const std::filesystem::path& folder) {
   ObservedSets out;
@@ -116,11 +111,11 @@ ObservedSets summary_of(const std::filesystem::path& folder) {
     if (held.count(tasks.index(of)) == 0) continue;
     if (const auto value = tasks.number(ratio)) ratios.push_back(*value);
   }
-  std::sort(ratios.begin(), ratios.end());
-  out.p50 = at(ratios, 0.5);
-  out.p90 = at(ratios, 0.9);
-  out.p99 = at(ratios, 0.99);
-  out.largest = at(ratios, 1);
+  if (ratios.empty()) return out;
+  out.p50 = nearest_rank(ratios, 0.5);
+  out.p90 = nearest_rank(ratios, 0.9);
+  out.p99 = nearest_rank(ratios, 0.99);
+  out.largest = nearest_rank(ratios, 1);
   return out;
 }
 

@@ -86,7 +86,7 @@ class Page(InAFolder):
                            ('tasks', 'set,ratio\n0,0.5\n0,0.7\n1,1.5\n2,1.25\n3,\n'),
                            ('assumptions', 'set,assumption,measured_ns,allowed_ns\n0,block,5,5\n1,block,6,5\n1,block,7,5\n1,head,1,2\n')):
             (self.folder / 'bound' / f'{name}.csv').write_text(text)
-        self.assertEqual(self.row('queues'), ['2', '30', '1', '2', '0.70', '0.70', '0.70', '0.70', '0', '1'])
+        self.assertEqual(self.row('queues'), ['2', '30', '1', '2', '0.50', '0.70', '0.70', '0.70', '0', '1'])
         self.assertEqual(self.row('round robin'), ['2', '70', '2', '1', '1.25', '1.25', '1.25', '1.25', '1', '0'])
         self.assertEqual(self.row('all'), ['4', '100', '3', '3', '0.70', '1.25', '1.25', '1.25', '1', '1'])
         self.assertIn('Assumptions that did not hold: `block` in 1 set.', hw_report.text(self.folder))

@@ -9,6 +9,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import LogLocator, NullLocator
 
 from gangway.drawing import bars, names, style
+from gangway.drawing.percentiles import nearest_rank
 from gangway.drawing.results import METRICS, InputError, read, read_job_ntts
 
 _BAND = 0.05           # of the measured value
@@ -236,7 +237,7 @@ def _draw_boxes(axes, by_policy, looks):
     for place, (policy, own) in enumerate(by_policy.items()):
         if not own:
             continue
-        far_low, low, high, far_high = (_percentile(own, share) for share in (0.05, 0.25, 0.75, 0.95))
+        far_low, low, high, far_high = (nearest_rank(own, share) for share in (0.05, 0.25, 0.75, 0.95))
         axes.plot([far_low, far_high], [place, place], color='black', linewidth=0.8, zorder=2)
         axes.barh([place], [high - low], 0.62, left=low, color=looks[policy].colour, edgecolor='black', linewidth=0.6,
                   zorder=3)
@@ -244,11 +245,6 @@ def _draw_boxes(axes, by_policy, looks):
     axes.set_yticks(range(len(by_policy)), by_policy)
     axes.set_ylim(len(by_policy) - 0.4, -0.6)
     axes.tick_params(axis='y', length=0)
-
-
-def _percentile(ordered, share):
-    """The nearest rank, as in the result files."""
-    return ordered[max(1, math.ceil(share * len(ordered))) - 1]
 
 
 def _window(lists):

@@ -4,6 +4,7 @@ import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
+from gangway.drawing.percentiles import nearest_rank
 from gangway.drawing.results import InputError, read_json, read_table
 
 _FOLDER = "a calibration's folder"
@@ -30,7 +31,7 @@ class Range:
         self.low, self.high = self.percentile(0.01), self.percentile(0.99)
 
     def percentile(self, share):
-        return self.ordered[max(1, math.ceil(share * len(self.ordered))) - 1]
+        return nearest_rank(self.ordered, share)
 
 
 @dataclass(frozen=True)

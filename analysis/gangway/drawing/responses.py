@@ -9,6 +9,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gangway.drawing import quantity, style
+from gangway.drawing.percentiles import nearest_rank
 
 _LEAST_JOBS = 3  # of a client, to speak of growth
 _LINES = 6       # in a panel
@@ -209,14 +210,9 @@ def _draw_band(axes, jobs, times, colour):
     parts = [range(part * len(jobs) // _BINS, (part + 1) * len(jobs) // _BINS) for part in range(_BINS)]
     middles = [jobs[part[len(part) // 2]] for part in parts]
     sorted_times = [sorted(times[index] for index in part if not math.isnan(times[index])) for part in parts]
-    low, high = ([_rank(part, share) for part in sorted_times] for share in (0.05, 0.95))
+    low, high = ([nearest_rank(part, share) for part in sorted_times] for share in (0.05, 0.95))
     axes.fill_between(middles, low, high, color=colour, alpha=_BAND, linewidth=0)
     return middles, [statistics.median(part) if part else math.nan for part in sorted_times]
-
-
-def _rank(ordered, share):
-    """The percentile by nearest rank; NaN of nothing."""
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else math.nan
 
 
 def _draw_distribution(axes, client, responses, looks, scale):

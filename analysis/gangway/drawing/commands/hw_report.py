@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gangway.drawing import command, names, results
 from gangway.drawing.commands.report import markdown_table, tally
+from gangway.drawing.percentiles import nearest_rank
 from gangway.whole_file import write_whole
 
 _PRINTED = Path(__file__).resolve().parents[4] / 'experiments' / 'frs' / 'printed.yaml'
@@ -333,7 +334,7 @@ def _bounds(folder):
         above = [row.index('set') in held for row in own if row.text('violated') == 'yes']
         if own:
             lines.append([_FORMS.get(form, 'all'), str(len(own)), str(sum(row.index('jobs') for row in own)), str(len(of & held)), str(len(ratios)),
-                          *(_number(_percentile(ratios, share)) for share in (0.5, 0.9, 0.99, 1)), str(sum(above)), str(len(above) - sum(above))])
+                          *(_number(nearest_rank(ratios, share)) for share in (0.5, 0.9, 0.99, 1)), str(sum(above)), str(len(above) - sum(above))])
     yield '## Response times against their bounds'
     yield ('Observed over bound, of the tasks of sets in which every assumption held; *above*: sets with a response above its bound, '
            'which refutes a theorem only if the assumptions held.')
@@ -344,11 +345,6 @@ def _bounds(folder):
     if failed:
         told = (f'`{name}` in {count} set{"s" if count > 1 else ""}' for name, count in failed.most_common())
         yield f'Assumptions that did not hold: {", ".join(told)}.'
-
-
-def _percentile(ordered, share):
-    """As gangway bound takes percentiles."""
-    return ordered[int(share * (len(ordered) - 1) + 0.5)] if ordered else math.nan
 
 
 # ---- numbers

@@ -4,13 +4,13 @@ Each experiment of experiments/rules/ names the rules that it shows as swept par
 a rule on and off, and repetitions of the same measurement. A rule holds where what was measured is as predicted with the
 rule and not as predicted without."""
 import json
-import math
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
 
 from gangway import metrics
 from gangway.drawing import block_times, command, findings
+from gangway.drawing.percentiles import nearest_rank
 from gangway.drawing.results import InputError, read_json, read_table, swept_paths
 
 TOLERANCE_NS, TOLERANCE_SHARE = 3_000, 0.02  # of the time since the first block
@@ -39,7 +39,7 @@ class Fit:
 
 def _spread(errors):
     ordered = sorted(map(abs, errors))
-    of = lambda share: ordered[max(0, math.ceil(share * len(ordered)) - 1)] / 1000
+    of = lambda share: nearest_rank(ordered, share) / 1000
     return f'{of(0.5):7.1f} {of(0.99):7.1f} {ordered[-1] / 1000:7.1f}'
 
 
@@ -175,8 +175,7 @@ def verdicts_json(experiments):
 
 
 def _quantile(errors, share):
-    ordered = sorted(map(abs, errors))
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+    return nearest_rank(sorted(map(abs, errors)), share)
 
 
 def typical(experiment):
