@@ -18,6 +18,7 @@
 #include "hw/transform/prepare/preparation.hpp"
 #include "models/error.hpp"
 #include "models/quantity.hpp"
+#include "models/shown.hpp"
 #include "models/standard_error.hpp"
 
 namespace gangway {
@@ -40,11 +41,11 @@ void list_entries() {
     std::strftime(used, sizeof used, "%Y-%m-%d %H:%M", localtime_r(&at, &broken));
     fmt::print("{}  {:>7}  {:>5} kernels {:>5} forms  {:>10}  {}{}\n", used, entry.gpu, entry.kernels,
                entry.trouble.empty() ? entry.forms : 0,
-               to_text(Bytes{static_cast<std::int64_t>(entry.bytes)}), entry.origin,
+               rounded_size(Bytes{static_cast<std::int64_t>(entry.bytes)}), entry.origin,
                entry.trouble.empty() ? "" : " (" + entry.trouble + ")");
     bytes += entry.bytes;
   }
-  fmt::print("{} modules, {}, in {}\n", entries.size(), to_text(Bytes{static_cast<std::int64_t>(bytes)}),
+  fmt::print("{} modules, {}, in {}\n", entries.size(), rounded_size(Bytes{static_cast<std::int64_t>(bytes)}),
              transform::cache_folder());
 }
 

@@ -19,6 +19,7 @@
 #include "hw/live/status.hpp"
 #include "models/error.hpp"
 #include "models/input/field.hpp"
+#include "models/shown.hpp"
 #include "models/utf8.hpp"
 
 namespace gangway {
@@ -32,19 +33,7 @@ struct StatusArguments {
   bool json = false, prometheus = false;
 };
 
-// Rounded to three digits.
-std::string time_text(const Json& ns) {
-  if (ns.is_null()) return "-";
-  double time = ns.get<double>();
-  const char* unit = "ns";
-  for (const auto& [larger, times] :
-       {std::pair("us", 1e3), std::pair("ms", 1e3), std::pair("s", 1e3), std::pair("min", 60.0)}) {
-    if (time < 0.9995 * times) break;
-    time /= times;
-    unit = larger;
-  }
-  return time >= 99.95 ? fmt::format("{:.0f} {}", time, unit) : fmt::format("{:.3g} {}", time, unit);
-}
+std::string time_text(const Json& ns) { return ns.is_null() ? "-" : rounded_time({ns.get<std::int64_t>()}); }
 
 std::string name_text(const Json& name) { return in_one_line(name.get<std::string>()); }
 

@@ -14,6 +14,7 @@
 #include "experiments/timelines/trace_files.hpp"
 #include "models/nearest.hpp"
 #include "models/recording/file.hpp"
+#include "models/shown.hpp"
 #include "models/standard_error.hpp"
 #include "models/world.hpp"
 
@@ -70,7 +71,7 @@ int simulate(const TraceArguments& arguments, const Experiment& experiment, cons
                      "at least room for the names of all clients");
   if (end.full_at)
     to_stderr("{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
-              to_text(*end.full_at - Time{}), arguments.limit);
+              rounded_time(*end.full_at - Time{}), arguments.limit);
   if (arguments.out.empty()) list_file(arguments.folder, "trace/" + file.filename().string());
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
@@ -92,7 +93,7 @@ int trace_recording(const TraceArguments& arguments, const CLI::App& options) {
                      "at least room for the names of all threads and streams");
   if (end->full_at)
     to_stderr("{}: ends at {}, because the --trace-limit of {} is reached\n", file.string(),
-              to_text(*end->full_at - Time{}), arguments.limit);
+              rounded_time(*end->full_at - Time{}), arguments.limit);
   fmt::print("{}: open it in ui.perfetto.dev\n", file.string());
   return 0;
 }

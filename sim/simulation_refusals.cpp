@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/shown_size.hpp"
+#include "models/shown.hpp"
 
 namespace gangway {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "models/shown.hpp"
 #include "workloads/client_command.hpp"
 #include "workloads/client_recording.hpp"
 #include "workloads/client_terms.hpp"
@@ -384,7 +385,7 @@ void check_fits(const Workload& workload, const Device& device, const WorkloadPl
          {std::pair(client.copy_in, device.h2d), std::pair(client.copy_out, device.d2h),
           std::pair(state.restore, device.h2d), std::pair(state.save, device.d2h)})
       if (size.count > 0 && transfer_time(size, engine.bandwidth) > Duration{100 * kDay.ns})
-        throw InputError(origin, place.path + ".clients." + client.name, "a copy of " + to_text(size),
+        throw InputError(origin, place.path + ".clients." + client.name, "a copy of " + shown_size(size),
                          "a copy that " + device.name + " does in at most 100 days");
   }
 }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "models/shown_size.hpp"
+#include "models/shown.hpp"
 
 namespace gangway {
 namespace {
@@ -94,7 +94,7 @@ void check_maps(const Field& field, const Client& client) {
     if (room >= 0 && (blocks.count == 1 || map.stride.count <= room / (blocks.count - 1))) continue;
     throw InputError(
         variables->items[i].origin(), fmt::format("{}.variables.{}.map", field.path(), i),
-        fmt::format("a map of {} blocks beyond the variable's {}", blocks.count, to_text(variable.size)),
+        fmt::format("a map of {} blocks beyond the variable's {}", blocks.count, shown_size(variable.size)),
         "parts within it for all blocks of the largest kernel");
   }
 }

@@ -12,7 +12,7 @@
 #include "models/bounds/owner_assumptions.hpp"
 #include "models/error.hpp"
 #include "models/mechanism.hpp"
-#include "models/shown_size.hpp"
+#include "models/shown.hpp"
 
 namespace gangway {
 namespace {

@@ -10,6 +10,7 @@
 #include "hw/live/gpu_claims.hpp"
 #include "hw/live/live_session.hpp"
 #include "hw/live/memory/pinnable_memory.hpp"
+#include "models/shown.hpp"
 #include "models/world.hpp"
 
 namespace gangway {
@@ -24,7 +25,7 @@ void check_memory(Bytes wanted, const live::GpuFacts& gpu) {
   const Bytes here{static_cast<std::int64_t>(gpu.memory)};
   if (static_cast<double>(here.count) < (1 - kKept) * static_cast<double>(wanted.count))
     throw RunError(fmt::format("device.memory is {}, and this GPU has {}: set device.memory to what it has",
-                               to_text(wanted), to_text(here)));
+                               shown_size(wanted), shown_size(here)));
 }
 
 // Its programs go on from one unit of an experiment to the next.

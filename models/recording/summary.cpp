@@ -4,11 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 
+#include "models/metrics/statistics.hpp"
 #include "models/recording/timing.hpp"
+#include "models/shown.hpp"
 
 namespace gangway::recording {
 namespace {
@@ -38,8 +39,7 @@ std::vector<Interval> joined(std::vector<Interval> intervals) {
 template <typename Value>
 Value percentile(std::vector<Value> values, double share) {
   if (values.empty()) return {};
-  const double rank = std::ceil(share * static_cast<double>(values.size()));
-  const auto place = static_cast<std::size_t>(std::max(rank, 1.0)) - 1;
+  const auto place = static_cast<std::size_t>(rank_of(share, std::ssize(values)) - 1);
   std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(place), values.end());
   return values[place];
 }
@@ -208,23 +208,6 @@ void add_gpus(const Recording& r, Summary& out) {
   }
 }
 
-// Three digits, for people.
-std::string about(Duration d) {
-  const double ns = static_cast<double>(d.ns);
-  if (ns >= 1e9) return fmt::format("{:.3g} s", ns / 1e9);
-  if (ns >= 1e6) return fmt::format("{:.3g} ms", ns / 1e6);
-  if (ns >= 1e3) return fmt::format("{:.3g} us", ns / 1e3);
-  return fmt::format("{} ns", d.ns);
-}
-
-std::string about(Bytes b) {
-  const double bytes = static_cast<double>(b.count);
-  if (bytes >= 1 << 30) return fmt::format("{:.3g} GiB", bytes / (1 << 30));
-  if (bytes >= 1 << 20) return fmt::format("{:.3g} MiB", bytes / (1 << 20));
-  if (bytes >= 1 << 10) return fmt::format("{:.3g} KiB", bytes / (1 << 10));
-  return fmt::format("{} B", b.count);
-}
-
 std::string bottleneck(const Summary& s, const Summary::OfGpu& g) {
   if (s.jobs == 0) return "no jobs";
   if (g.busy_most()) return "the GPU is the bottleneck";
@@ -297,8 +280,8 @@ std::string to_text(const Recording& r, const Summary& s) {
   line("{} ({})", plural(s.jobs, "job"), r.about.jobs);
   if (s.warm_up > 0) line("          {} before them left out as warm-up", plural(s.warm_up, "job"));
   if (s.jobs > 0) {
-    line("jobs      median {}, 90th percentile {}, {} to {}", about(s.median), about(s.p90),
-         about(s.shortest), about(s.longest));
+    line("jobs      median {}, 90th percentile {}, {} to {}", rounded_time(s.median), rounded_time(s.p90),
+         rounded_time(s.shortest), rounded_time(s.longest));
     if (s.outliers > 0) {
       line("outliers  {} of {} took more than 1.5 times the 90th percentile; the longest is job {}",
            s.outliers, s.jobs, s.longest_job);
@@ -311,7 +294,7 @@ std::string to_text(const Recording& r, const Summary& s) {
           plural(s.overlapping_jobs, "job begins", "jobs begin"));
     if (r.about.unrecorded > Duration{})
       line("          median {} when nobody records it; predictions scale the host's times to that",
-           about(r.about.unrecorded));
+           rounded_time(r.about.unrecorded));
     line("a job     submissions {:.0f}, kernels {:.0f} (medians{})", s.submissions_of_job, s.kernels_of_job,
          s.graphs_without_nodes == 0
              ? std::string()
@@ -320,18 +303,18 @@ std::string to_text(const Recording& r, const Summary& s) {
   if (s.overlapping_work > Duration{})
     line(
         "overlap   for {} works of a stream run beside each other; predictions play them one after the other",
-        about(s.overlapping_work));
+        rounded_time(s.overlapping_work));
   if (s.unplayed > Duration{})
     line(
         "unplayed  {} of GPU work between the first job and the last belong to no job; predictions leave "
         "them out",
-        about(s.unplayed));
+        rounded_time(s.unplayed));
   for (const Summary::OfGpu& g : s.gpus) {
     const double busy = g.share(g.busy), host = g.share(g.waits_for_host);
     line("GPU {}     {}: busy {:.1f} % of the time of jobs, waits for the host {:.1f} %: {}", g.gpu,
          r.gpus[g.gpu].name.empty() ? "not known which" : r.gpus[g.gpu].name, 100 * busy, 100 * host,
          bottleneck(s, g));
-    if (!r.memory.empty()) line("memory    at most {} held", about(g.most_memory));
+    if (!r.memory.empty()) line("memory    at most {} held", rounded_size(g.most_memory));
   }
   Duration total;
   for (const auto& kernel : s.kernels) total += kernel.total;
@@ -340,13 +323,13 @@ std::string to_text(const Recording& r, const Summary& s) {
     line("{} {:5.1f} %  {:>9} each, {} times: {}", k == 0 ? "kernels  " : "         ",
          100.0 * static_cast<double>(kernel.total.ns) /
              static_cast<double>(std::max<std::int64_t>(total.ns, 1)),
-         about(Duration{kernel.total.ns / kernel.launches}), kernel.launches,
+         rounded_time(Duration{kernel.total.ns / kernel.launches}), kernel.launches,
          shortened(plain_name(kernel.name)));
   }
   bool first = true;
   for (const auto& [where, copies] : s.copies) {
-    line("{} {} {}: {} in {}", first ? "copies   " : "         ", copies.count, where, about(copies.bytes),
-         about(copies.total));
+    line("{} {} {}: {} in {}", first ? "copies   " : "         ", copies.count, where,
+         rounded_size(copies.bytes), rounded_time(copies.total));
     first = false;
   }
   if (!r.beside.empty())

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "models/shown_size.hpp"
+#include "models/shown.hpp"
 
 namespace gangway {
 namespace {

@@ -1,5 +1,5 @@
 #include "models/quantity.hpp"
-#include "models/shown_size.hpp"
+#include "models/shown.hpp"
 #include "tests/catch.hpp"
 
 using namespace gangway;
@@ -79,6 +79,24 @@ TEST_CASE("sizes in messages are short and unmistakable") {
   CHECK(shown_size(Bytes{83'519'344LL << 10}) == "79.65 GiB (85523808256 B)");
   CHECK(shown_size(Bytes{(1LL << 20) + 1}) == "1.00 MiB (1048577 B)");
   CHECK(shown_size(Bytes{5LL << 40}) == "5 TiB");
+}
+
+TEST_CASE("rounded quantities have three digits, in a unit of which they are at least 1") {
+  CHECK(rounded_time(Duration{0}) == "0 ns");
+  CHECK(rounded_time(Duration{999}) == "999 ns");
+  CHECK(rounded_time(Duration{1234}) == "1.23 us");
+  CHECK(rounded_time(Duration{999'499}) == "999 us");
+  CHECK(rounded_time(Duration{999'500}) == "1 ms");
+  CHECK(rounded_time(Duration{99'950'000}) == "100 ms");
+  CHECK(rounded_time(Duration{-2'500'000}) == "-2.5 ms");
+  CHECK(rounded_time(Duration{59'900'000'000}) == "59.9 s");
+  CHECK(rounded_time(Duration{5400'000'000'000}) == "90 min");
+  CHECK(rounded_size(Bytes{1023}) == "1023 B");
+  CHECK(rounded_size(Bytes{1536}) == "1.5 KiB");
+  CHECK(rounded_size(Bytes{(1LL << 30) - 1}) == "1 GiB");
+  CHECK(rounded_size(Bytes{1000LL << 20}) == "1000 MiB");
+  CHECK(rounded_size(Bytes{83'519'344LL << 10}) == "79.7 GiB");
+  CHECK(rounded_size(Bytes{3LL << 50}) == "3072 TiB");
 }
 
 TEST_CASE("rates need a unit and are above zero") {
