@@ -59,6 +59,7 @@ bool HostPool::pin(std::uint64_t size) {
     munmap(mapped, size + kLargePage);
     return false;
   }
+  const std::lock_guard lock(mutex_);
   segments_.push_back({{begin, begin + size}, mapped});
   slots_.add({begin, begin + size});
   slots_.back({begin, begin + size});
@@ -88,23 +89,33 @@ HostPool::Growth HostPool::grow(std::uint64_t bytes) {
   return pinned() >= bytes ? Growth::done : Growth::more;
 }
 
+void* HostPool::take_free(std::uint64_t size) {
+  const auto plan = slots_.plan(size, false);
+  if (!plan || !plan->to_back.empty()) return nullptr;
+  slots_.take(plan->taken);
+  return reinterpret_cast<void*>(plan->taken.begin);
+}
+
 void* HostPool::take(std::uint64_t size) {
-  for (int attempt = 0; attempt < 2; ++attempt) {
-    const auto plan = slots_.plan(size, false);
-    if (plan && plan->to_back.empty()) {
-      slots_.take(plan->taken);
-      return reinterpret_cast<void*>(plan->taken.begin);
-    }
-    if (attempt != 0) break;
+  {
+    const std::lock_guard lock(mutex_);
+    if (void* const free = take_free(size)) return free;
     unpin_free(slots_.rounded(size));
-    if (!pin(slots_.rounded(size))) break;
   }
-  return nullptr;
+  if (!pin(slots_.rounded(size))) return nullptr;
+  const std::lock_guard lock(mutex_);
+  return take_free(size);
 }
 
 void HostPool::give_back(void* at, std::uint64_t size) {
   const auto begin = reinterpret_cast<std::uint64_t>(at);
+  const std::lock_guard lock(mutex_);
   slots_.free({begin, begin + size});
+}
+
+std::uint64_t HostPool::pinned() const {
+  const std::lock_guard lock(mutex_);
+  return slots_.backed();
 }
 
 }  // namespace gangway::live

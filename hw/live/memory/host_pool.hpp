@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "hw/live/memory/heap.hpp"
@@ -28,7 +29,7 @@ class HostPool {
   // enough, whole free segments are unpinned, and one of this size is pinned for them.
   void* take(std::uint64_t size);
   void give_back(void* at, std::uint64_t size);
-  std::uint64_t pinned() const { return slots_.backed(); }
+  std::uint64_t pinned() const;
 
  private:
   struct Segment {
@@ -36,8 +37,12 @@ class HostPool {
     void* mapped = nullptr;
   };
   bool pin(std::uint64_t size);
+  void* take_free(std::uint64_t size);
   void unpin_free(std::uint64_t size);
 
+  // A thread of the program gives back what it frees while the mover pins more. Not held while the driver
+  // pins.
+  mutable std::mutex mutex_;
   MemoryDriver& driver_;
   std::uint64_t (*const left_)();
   std::vector<Segment> segments_;

@@ -2,6 +2,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <set>
+#include <thread>
 #include <vector>
 
 #include "hw/live/memory/host_pool.hpp"
@@ -71,6 +73,28 @@ TEST_CASE("For a large piece, small free segments are unpinned", "[live][memory]
   pool.give_back(held, 8 * kPoolMiB);
   pool.give_back(large, 120 * kPoolMiB);
   CHECK(pool.take(120 * kPoolMiB) == large);
+}
+
+TEST_CASE("What a thread frees goes back while another one pins more", "[live][memory]") {
+  constexpr std::uint64_t kSize = 2 * kPoolMiB;
+  constexpr int kPieces = 300;
+  FakeMemory driver(1 << 30);
+  HostPool pool(driver, [] { return std::uint64_t{1} << 40; });
+  REQUIRE(pool.grow(kPieces * kSize) == HostPool::Growth::more);
+  REQUIRE(pool.grow(kPieces * kSize) == HostPool::Growth::done);
+  std::vector<void*> taken;
+  for (int n = 0; n < kPieces; ++n) taken.push_back(pool.take(kSize));
+  std::thread mover([&] {
+    for (std::uint64_t n = 1; n <= kPieces; ++n) pool.grow((kPieces + n) * kSize);
+  });
+  for (void* piece : taken) pool.give_back(piece, kSize);
+  mover.join();
+  CHECK(pool.pinned() == 2 * kPieces * kSize);
+  std::set<void*> again;
+  for (int n = 0; n < 2 * kPieces; ++n) again.insert(pool.take(kSize));
+  CHECK(again.size() == 2 * kPieces);
+  CHECK(again.count(nullptr) == 0);
+  CHECK(pool.pinned() == 2 * kPieces * kSize);
 }
 
 }  // namespace
