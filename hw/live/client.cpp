@@ -117,6 +117,7 @@ KeptClient::Memory LiveClient::memory() const {
   seen.held = page.held.load();
   seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
+  seen.answers = memory_kind() == MemoryKind::managed;
   if (checkpoints() != nullptr) seen = checkpointed_->seen(seen);
   seen.leaves = leaves();
   return seen;

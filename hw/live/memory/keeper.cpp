@@ -41,7 +41,8 @@ void Keeper::comes(KeptClient& client) {
   kept->lent = kept->seen.lent;
   all_.push_back(std::move(kept));
   Kept& made = *all_.back();
-  made.number = static_cast<std::uint32_t>(made.seen.done);
+  // Its own thread may still be at what an earlier daemon ordered: its gate opens when that is over.
+  made.number = static_cast<std::uint32_t>(made.seen.done) + (made.seen.answers ? 1 : 0);
   client.order(Goal::here, made.number);
   // What it holds already is its own, whoever gave it that.
   set_budget(made, settings_.managed ? made.seen.claimed : UINT64_MAX);

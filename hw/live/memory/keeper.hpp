@@ -24,6 +24,7 @@ class KeptClient {
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
                   host = 0, saved = 0, piece = 0, lent = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
+    bool answers = false;  // a thread of the client moves its memory, and says when an order is carried out
     // How its state leaves: as the daemon moves memory; or piece by piece, with its process, or not at all,
     // as a client of an earlier daemon, which moved memory otherwise.
     enum class Leaves { as_usual, in_pieces, whole, never } leaves = Leaves::as_usual;

@@ -14,6 +14,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/live/memory/memory_driver.hpp"
@@ -136,6 +137,7 @@ class FakeMemory : public MemoryDriver {
     if (fails("copy")) return 719;
     largest_copy = std::max(largest_copy, size);
     copies_[way == Way::out ? 0 : 1][lane] = {host, device, size};
+    std::exchange(at_copy, [] {})();
     return kSuccess;
   }
   // It is made when somebody looks: nothing may have become of its memory by then.
@@ -165,6 +167,7 @@ class FakeMemory : public MemoryDriver {
   std::uint64_t used() const { return used_; }
   int exceeded = 0;
   std::function<void()> meanwhile = [] {};  // in each call that changes what is there
+  std::function<void()> at_copy = [] {};    // when the next copy has begun
   std::map<std::string, int> calls;
   std::map<void*, std::uint64_t> pinned;
   std::uint64_t largest_copy = 0, largest_pinned = 0, entered = 0;

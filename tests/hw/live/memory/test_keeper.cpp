@@ -158,6 +158,24 @@ TEST_CASE("room that is too small for the first piece of a state does not stay w
   CHECK(a.budgeted + b.budgeted <= 600 * kKeptMiB);
 }
 
+TEST_CASE("the gate of a client that returns opens when it is done with what an earlier daemon ordered") {
+  Keeper keeper(managed());
+  KeptFake a, b;
+  a.holds(60 * kKeptMiB);
+  a.seen.done = b.seen.done = 7;
+  a.seen.answers = true;  // b has no memory yet, or the driver moves it
+  keeper.comes(a);
+  keeper.comes(b);
+  keeper.permit(a, kUnlimited, Time{1});
+  keeper.permit(b, kUnlimited, Time{1});
+  keeper.step(Time{1});
+  CHECK(a.let == 0);
+  CHECK(b.let == kUnlimited);
+  a.carries_out();
+  keeper.step(Time{2});
+  CHECK(a.let == kUnlimited);
+}
+
 // The daemon may look between a claim and its end, if the client was given too little for it.
 TEST_CASE("a claim that a client will not keep gets it no room that another still has") {
   MemorySettings settings = managed();
