@@ -178,6 +178,10 @@ void Keeper::look(Time now) {
       if (kept.goal == Goal::away) order(kept, Goal::here);  // what failed to come waits
     }
     if (now - kept.failed > kForgiven) kept.failures = 0;
+    if (kept.seen.away == 0)
+      kept.gone_since.reset();
+    else if (!kept.gone_since)
+      kept.gone_since = now;
     kept.stalled = stalls(kept, now);
     if (kept.fails_until && now > *kept.fails_until) {
       kept.fails_until.reset();
@@ -230,7 +234,8 @@ void Keeper::stays(Kept& kept) {
   if (kept.named) done_.push_back({kept.id, MemoryMove::save});
 }
 
-// In order: asks of clients that are in, clients that the policy lets in, states that it wants back.
+// In order: asks of clients that are in, processes that have been away for too long, clients that the policy
+// lets in, states that it wants back.
 std::vector<Keeper::Need> Keeper::needs(Time now) {
   std::vector<Need> all;
   for (const auto& each : all_) {
@@ -249,7 +254,7 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
       }
     }
   }
-  const auto returns = [&](bool (*which)(const Kept&)) {
+  const auto returns = [&](const auto& which) {
     std::vector<Kept*> found;
     for (const auto& kept : all_)
       if (!kept->in && !kept->here() && which(*kept)) found.push_back(kept.get());
@@ -257,8 +262,9 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
                      [](const Kept* a, const Kept* b) { return a->closed < b->closed; });
     for (Kept* kept : found) all.push_back({kept, kept->seen.footprint(), false});
   };
-  returns([](const Kept& kept) { return kept.is_let_in(); });
-  returns([](const Kept& kept) { return !kept.is_let_in() && kept.brought; });
+  returns([this](const Kept& kept) { return overlong(kept); });
+  returns([this](const Kept& kept) { return kept.is_let_in() && !overlong(kept); });
+  returns([this](const Kept& kept) { return !kept.is_let_in() && kept.brought && !overlong(kept); });
   return all;
 }
 
@@ -334,7 +340,8 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     met = met && missing == given;
     if (missing == given) continue;
     const bool only_overdue = !need.whole && kept.overdue && !kept.is_let_in();
-    (only_overdue ? overdue : urgent) = true;
+    overdue = overdue || only_overdue;
+    urgent = urgent || !only_overdue || overlong(kept);
   }
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
   if (const auto most = capacity(); most && (!needs.empty() || settings_.whole)) {
@@ -410,7 +417,7 @@ Keeper::Kept* Keeper::victim(bool urgent, Time now) {
   Kept* best = nullptr;
   std::tuple<int, int, std::int64_t> least;
   for (const auto& kept : all_) {
-    if (kept->needed || (!urgent && rests(*kept, now)) || !can_leave(*kept, now)) continue;
+    if (kept->needed || rests(*kept, urgent, now) || !can_leave(*kept, now)) continue;
     const Standing standing = kept->client->look();
     const bool works = (standing.job & 1) != 0 || standing.waiting;
     const std::tuple<int, int, std::int64_t> rank{kept->brought ? 1 : 0, works ? 1 : 0,

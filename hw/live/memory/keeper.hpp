@@ -170,6 +170,7 @@ class Keeper : public MemoryDesk {
     bool shut = false;               // closed by the keeper though the policy opened it, until it waits
     bool overdue = false;            // ordered back as it was away for `most_away`; has not left since
     Duration most_away = kMostAway;  // it may be away for so long before that
+    std::optional<Time> gone_since;  // since when it has not been on the device as a whole
     Time rests_until;                // until then it does not leave for another overdue one
     Doings did;                      // its doings when it came back
     Doings does;                     // its doings at the previous look of idle_owner()
@@ -261,7 +262,8 @@ class Keeper : public MemoryDesk {
   // keeper_overdue.cpp
   void bring_overdue(Time now);
   Kept* idle_owner(bool urgent, Time now);
-  bool rests(const Kept& kept, Time now) const;
+  bool overlong(const Kept& kept) const;
+  bool rests(const Kept& kept, bool urgent, Time now) const;
   static Doings doings_of(const Kept& kept);
   void note_return(Kept& kept);
   void note_rest(Kept& kept);

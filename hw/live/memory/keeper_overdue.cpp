@@ -9,6 +9,8 @@ namespace gangway::live {
 namespace {
 
 constexpr Duration kMostPatience{60'000'000'000};
+constexpr Duration kSeen{
+    100'000'000};  // of one that has come back so: to reach its gate, where policies see it
 constexpr Duration kIdle{100'000'000};  // of a client with an open gate, before its room is somebody else's
 
 }  // namespace
@@ -48,15 +50,22 @@ void Keeper::note_rest(Kept& kept) {
   kept.overdue = false;
 }
 
+// Whether it goes before clients that the policy lets in. If those take turns, there is never room otherwise.
+bool Keeper::overlong(const Kept& kept) const {
+  return kept.overdue && kept.gone_since && now_ - *kept.gone_since > Duration{2 * kept.most_away.ns};
+}
+
 // Whether it has only just come back so. Of several that are overdue each has some time.
-bool Keeper::rests(const Kept& kept, Time now) const {
-  return kept.overdue && kept.here() && now < kept.rests_until;
+bool Keeper::rests(const Kept& kept, bool urgent, Time now) const {
+  if (!kept.overdue || !kept.here()) return false;
+  if (!urgent) return now < kept.rests_until;
+  return now < kept.rests_until - kMostAway + kSeen && !kept.client->look().waiting;
 }
 
 // One whose gate the policy has opened, and that makes no use of it. Its gate is closed here until it waits.
 Keeper::Kept* Keeper::idle_owner(bool urgent, Time now) {
   for (const auto& kept : all_) {
-    if (!kept->in || kept->needed || (!urgent && rests(*kept, now))) continue;
+    if (!kept->in || kept->needed || rests(*kept, urgent, now)) continue;
     const Doings doings = doings_of(*kept);
     const bool idle = !kept->client->look().busy() && doings == std::exchange(kept->does, doings);
     if (!idle || !kept->idle_since) kept->idle_since = now;

@@ -43,7 +43,9 @@ struct Processes {
         if (client.goal == Goal::here && client.seen.away != 0) client.came = ms;
         if (client.goal == Goal::away ? client.seen.away == 0 : comes && client.seen.away != 0)
           client.carries_out();
-        if (comes && client.seen.away == 0) client.seen.done = client.number;
+        const bool is_there =
+            client.goal == Goal::away ? client.seen.away != 0 : comes && client.seen.away == 0;
+        if (is_there) client.seen.done = client.number;
       }
     }
   }
@@ -123,6 +125,30 @@ TEST_CASE("of several that may wait each has a second", "[memory]") {
   CHECK(works.let == kUnlimited);
   CHECK(four.saves >= 8);
   CHECK(four.least_stay >= 1000);
+}
+
+TEST_CASE("two that take turns do not keep a third away for good", "[memory]") {
+  Processes three(1, 3);
+  KeptFake& third = three.clients[2];
+  std::int64_t here = 0;  // ms
+  const bool shows_work = GENERATE(false, true);
+  three.each_step = [&] {
+    const std::size_t turn = static_cast<std::size_t>(three.ms / 200 % 2);
+    if (three.ms % 200 == 0) {
+      three.keeper->permit(three.clients[1 - turn], 0, Time{three.ms * 1'000'000});
+      three.keeper->permit(three.clients[turn], kUnlimited, Time{three.ms * 1'000'000});
+    }
+    here += third.seen.away == 0 ? 10 : 0;
+    third.standing.waiting = shows_work && third.seen.away == 0;
+  };
+  for (const std::size_t client : {0, 1}) three.clients[client].standing.waiting = true;
+  three.until(1000);
+  here = 0;
+  REQUIRE(third.seen.away != 0);
+  three.until(4000);
+  CHECK(here > 0);
+  CHECK(here <= 400);
+  if (!shows_work) CHECK(here >= 100);
 }
 
 TEST_CASE("a process that comes back and does something is brought back soon the next time", "[memory]") {
