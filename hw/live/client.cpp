@@ -115,6 +115,7 @@ KeptClient::Memory LiveClient::memory() const {
   seen.total = page.total.load();
   seen.free = page.free.load();
   seen.held = page.held.load();
+  seen.changing = page.changing.load() != 0;
   seen.error = page.error.load();
   seen.no_host = page.no_host.load() != 0;
   seen.answers = memory_kind() == MemoryKind::managed;

@@ -2,6 +2,7 @@
 // managed memory, which cannot leave, or all of it, where processes leave as a whole.
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "hw/intercept/memory/array_size.hpp"
@@ -21,14 +22,14 @@ class FixedMemory {
     live::ManagedMemory* memory = managed_memory(true);
     live::CountedMemory* counted = memory == nullptr ? counted_memory() : nullptr;
     if ((memory == nullptr && counted == nullptr) || bytes == 0) return allocate(nullptr);
-    if (memory != nullptr ? !memory->claim_fixed(bytes) : !counted->claim(bytes))
-      return CUDA_ERROR_OUT_OF_MEMORY;
-    live::ChangesMemory changes(memory_gate());
+    std::optional<live::ChangesMemory> changes =
+        memory != nullptr ? memory->claim_fixed(bytes) : counted->claim(bytes);
+    if (!changes) return CUDA_ERROR_OUT_OF_MEMORY;
     std::uint64_t made = 0;
     CUresult result = allocate(&made);
     // Of a client that has just ended, the driver frees it late.
     for (int turn = 0; result == CUDA_ERROR_OUT_OF_MEMORY && turn < kAttempts; ++turn) {
-      changes.end();
+      changes->end();
       live::sleep_ns(kBetween);
       result = allocate(&made);
     }

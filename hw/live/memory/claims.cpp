@@ -1,13 +1,14 @@
 #include "hw/live/memory/claims.hpp"
 
 #include "hw/live/kill_points.hpp"
+#include "hw/live/monotonic.hpp"
 #include "hw/live/pause.hpp"
 
 namespace gangway::live {
 namespace {
 
-constexpr std::int64_t kBetweenAsks = 20'000;  // ns
-constexpr int kAsksPerLook = 1000;             // about 70 ms
+constexpr std::int64_t kBetweenAsks = 20'000;       // ns
+constexpr std::int64_t kBetweenLooks = 50'000'000;  // ns
 
 }  // namespace
 
@@ -43,9 +44,11 @@ Claims::Answer Claims::ask(std::uint64_t bytes, const std::function<void()>& loo
   gate_.ring();
   Answer answer = Answer::again;
   bool come_in = false;
-  for (int turn = 1; gate_.memory_orders() == orders && orders->budget.load() < want && !come_in; ++turn) {
-    if (turn % kAsksPerLook == 0) {
+  std::int64_t looked = monotonic_ns();
+  while (gate_.memory_orders() == orders && orders->budget.load() < want && !come_in) {
+    if (monotonic_ns() - looked >= kBetweenLooks) {
       look();
+      looked = monotonic_ns();
       number =
           page.memory.asked.fetch_add(1) + 1;  // what it was granted may have been recalled before it saw it
       gate_.ring();

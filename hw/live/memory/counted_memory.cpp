@@ -10,14 +10,19 @@ CountedMemory::CountedMemory(MemoryDriver& driver, Gate& gate) : driver_(driver)
   claims_.look_at_device(driver_);
 }
 
-bool CountedMemory::claim(std::uint64_t bytes) {
-  while (!claims_.claim(bytes)) {
+std::optional<ChangesMemory> CountedMemory::claim(std::uint64_t bytes) {
+  for (;;) {
+    {
+      ChangesMemory changes(gate_);
+      if (claims_.claim(bytes)) {
+        gate_.page()->memory.movable.fetch_add(bytes);
+        return changes;
+      }
+    }
     claims_.look_at_device(driver_);
     const auto look = [this] { claims_.look_at_device(driver_); };
-    if (claims_.ask(bytes, look) == Claims::Answer::no) return false;
+    if (claims_.ask(bytes, look) == Claims::Answer::no) return std::nullopt;
   }
-  gate_.page()->memory.movable.fetch_add(bytes);
-  return true;
 }
 
 void CountedMemory::give_back(std::uint64_t bytes) {

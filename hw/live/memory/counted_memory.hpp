@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "hw/live/gate.hpp"
 #include "hw/live/memory/claims.hpp"
@@ -13,7 +14,8 @@ namespace gangway::live {
 class CountedMemory {
  public:
   CountedMemory(MemoryDriver& driver, Gate& gate);
-  bool claim(std::uint64_t bytes);  // before the driver allocates them. False: there is no room
+  // Call it before the driver allocates them, and hold what it returns until then. None: there is no room.
+  std::optional<ChangesMemory> claim(std::uint64_t bytes);
   void give_back(std::uint64_t bytes);
   int info(std::uint64_t& free, std::uint64_t& total);  // the device's bytes as the program sees them
 

@@ -9,10 +9,12 @@ namespace {
 
 constexpr Duration kPinning{2'000'000};         // between looks while only pinning goes on
 constexpr Duration kAfterFailure{500'000'000};  // before a client's state is moved again
-constexpr Duration kBeforeNo{150'000'000};      // the client looks at the device meanwhile
+constexpr Duration kBeforeNo{150'000'000};      // of an ask beyond all that there can be
+constexpr std::uint64_t kLooksBeforeNo = 2;     // the device may have more than was thought
 constexpr Duration kBetweenStops{100'000'000};  // looks whether a process is stopped
 constexpr Duration kForgiven{10'000'000'000};   // without a failure
 constexpr Duration kTaking{10'000'000};         // from a grant to the claim, on a busy machine
+constexpr Duration kGrace{200'000'000};         // for others to leave, once who asked before comes in
 constexpr std::uint32_t kNoMemory = 2;          // of the driver
 constexpr std::uint64_t kShortStep = std::uint64_t{64} << 20;
 
@@ -85,6 +87,8 @@ void Keeper::let_in(Kept& kept) {
   kept.in = true;
   kept.shut = false;
   kept.brought = false;  // after its turn it leaves like others
+  if (kept.deferred && kept.asks_since && !std::exchange(kept.graced, true))
+    kept.asks_since = std::max(*kept.asks_since, now_ - settings_.patience + kGrace);
   kept.client->let_in(kept.wanted);
 }
 
@@ -113,13 +117,15 @@ void Keeper::note_device() {
     for (const auto& other : all_) {
       if (other == kept) continue;
       claimed += other->seen.claimed;
-      steady = steady && other->settled() && other->seen.claimed == other->claimed_before;
+      steady = steady && other->settled() && other->seen.claimed == other->claimed_before &&
+               !other->seen.changing && !other->changed_before;
     }
     claimed += passed_in_all();
     if (steady || !looked_) outside_ = less(total_, kept->seen.free + claimed);
     looked_ = looked_ || steady;
   }
-  for (const auto& kept : all_) kept->claimed_before = kept->seen.claimed;
+  for (const auto& kept : all_)
+    kept->claimed_before = kept->seen.claimed, kept->changed_before = kept->seen.changing;
 }
 
 void Keeper::set_budget(Kept& kept, std::uint64_t bytes) {
@@ -228,6 +234,20 @@ bool Keeper::could_leave(Kept& kept, Time now) {
   return kept.client->look().drained() && !stopped(kept, now);
 }
 
+// The next ask is another one, even if it comes before the next look.
+void Keeper::answer(Kept& kept) {
+  kept.answered = kept.seen.asked;
+  kept.asks_since.reset();
+  kept.graced = false;
+}
+
+// Of an ask beyond all that there can be as far as is known: what a client that was killed had may be free
+// now. A client that never looks hears it all the same.
+bool Keeper::hears_no(const Kept& kept, Time now) const {
+  const bool looked = kept.seen.looks >= kept.asks_after + kLooksBeforeNo;
+  return now - *kept.asks_since >= (looked ? kBeforeNo : settings_.patience);
+}
+
 // As if it had left and come back: the policy waits for the end of what it ordered.
 void Keeper::stays(Kept& kept) {
   kept.wished_away = false;
@@ -244,11 +264,11 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
       if (!kept.deferred) kept.asks_since.reset();
       continue;
     }
-    if (!kept.asks_since) kept.asks_since = now;
+    if (!kept.asks_since) kept.asks_since = now, kept.asks_after = kept.seen.looks;
     kept.deferred = false;
     if (kept.in || kept.here()) {
       if (kept.seen.want <= kept.budget) {
-        kept.answered = kept.seen.asked;
+        answer(kept);
       } else if (kept.in) {
         all.push_back({&kept, kept.seen.want, true});
       }
@@ -318,9 +338,9 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     if (!need.whole && kept.goal == Goal::away && (kept.settled() || kept.wanted != 0))
       order(kept, Goal::here);
     if (kept.goal != Goal::here) continue;
-    if (need.whole && !ever(kept, need.target) && now - *kept.asks_since >= kBeforeNo) {
-      kept.answered = kept.seen.asked;
-      kept.client->refuse(kept.answered);
+    if (need.whole && !ever(kept, need.target) && hears_no(kept, now)) {
+      kept.client->refuse(kept.seen.asked);
+      answer(kept);
       continue;
     }
     kept.needed = met;
@@ -332,8 +352,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
     const bool must_pin = need.whole && !hosted_by_now(kept, need.target);
     const std::uint64_t given = must_pin || (need.whole && missing > room) ? 0 : std::min(missing, room);
     if (given != 0) set_budget(kept, kept.hold() + given);
-    if (need.whole && given != 0)
-      kept.answered = kept.seen.asked, kept.granted = need.target, kept.granted_at = now;
+    if (need.whole && given != 0) answer(kept), kept.granted = need.target, kept.granted_at = now;
     shortage += must_pin && missing <= room ? 0 : missing - given;
     room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
     pins = pins || must_pin;
@@ -366,8 +385,8 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
       kept.asks_since = std::max({*kept.asks_since, waits ? now : other->advanced, began});
     }
     if (now - *kept.asks_since < settings_.patience) continue;
-    kept.answered = kept.seen.asked;
-    kept.client->refuse(kept.answered);
+    kept.client->refuse(kept.seen.asked);
+    answer(kept);
   }
 }
 
@@ -439,15 +458,15 @@ void Keeper::answer_others(Time now) {
       kept.granted = kept.seen.want;
       kept.granted_at = now;
       give_ahead(kept);
-    } else if (!possible_at_all && now - *kept.asks_since < kBeforeNo) {
-      continue;
-    } else if (!possible_at_all) {
-      kept.client->refuse(kept.seen.asked);
-    } else {
+      answer(kept);
+    } else if (possible_at_all) {
       kept.client->not_yet(kept.seen.asked);
       kept.deferred = true;
+      kept.answered = kept.seen.asked;
+    } else if (hears_no(kept, now)) {
+      kept.client->refuse(kept.seen.asked);
+      answer(kept);
     }
-    kept.answered = kept.seen.asked;
   }
 }
 

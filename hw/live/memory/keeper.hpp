@@ -24,7 +24,8 @@ class KeptClient {
     std::uint64_t claimed = 0, movable = 0, away = 0, fixed = 0, asked = 0, want = 0, done = 0, turned = 0,
                   host = 0, saved = 0, piece = 0, lent = 0, total = 0, free = 0, held = 0, looks = 0;
     bool no_host = false;
-    bool answers = false;  // a thread of the client moves its memory, and says when an order is carried out
+    bool changing = false;  // a thread gets or frees memory: what is claimed need not be on the device
+    bool answers = false;   // a thread of the client moves its memory, and says when an order is carried out
     // How its state leaves: as the daemon moves memory; or piece by piece, with its process, or not at all,
     // as a client of an earlier daemon, which moved memory otherwise.
     enum class Leaves { as_usual, in_pieces, whole, never } leaves = Leaves::as_usual;
@@ -151,6 +152,7 @@ class Keeper : public MemoryDesk {
     std::uint64_t answered = 0;                 // asks
     std::uint64_t granted = 0;                  // the budget that the latest of them got
     std::optional<Time> asks_since, fails_until;
+    std::uint64_t asks_after = 0;  // looks at the device, when its ask was first seen
     Time granted_at{INT64_MIN / 2};
     Time closed;
     Time advanced;          // when more of it had been copied out or pinned
@@ -161,7 +163,9 @@ class Keeper : public MemoryDesk {
     bool stalled = false;                                     // it should leave, but does not go on
     std::optional<Time> ordered;                              // a move that is not over
     std::uint64_t turned = 0, looks = 0, claimed_before = 0;  // as of the previous step
+    bool changed_before = false;                              // likewise
     bool deferred = false;                                    // its latest ask was put off
+    bool graced = false;                                      // it has come in since, once
     bool stays = false;
     bool wished_away = false;        // the policy has ordered it away; it cannot leave yet
     bool brought = false;            // it was ordered back before its turn
@@ -250,6 +254,8 @@ class Keeper : public MemoryDesk {
   void foresee();
 
   std::vector<Need> needs(Time now);
+  void answer(Kept& kept);
+  bool hears_no(const Kept& kept, Time now) const;
   void serve(const std::vector<Need>& needs, Time now);
   void give_ahead(Kept& kept);
   void recall_ahead();

@@ -398,16 +398,17 @@ void ManagedMemory::context_gone(std::uint64_t context) {
 
 // --- What the driver allocates by itself
 
-bool ManagedMemory::claim_fixed(std::uint64_t bytes) {
+std::optional<ChangesMemory> ManagedMemory::claim_fixed(std::uint64_t bytes) {
   for (;;) {
     {
       const Held lock = when_here();
+      ChangesMemory changes(gate_);
       if (claims_.claim(bytes)) {
         gate_.page()->memory.fixed.fetch_add(bytes);
-        return true;
+        return changes;
       }
     }
-    if (ask(bytes) == Claims::Answer::no) return false;
+    if (ask(bytes) == Claims::Answer::no) return std::nullopt;
   }
 }
 

@@ -113,8 +113,9 @@ class ManagedMemory {
   std::uint64_t real(std::uint64_t handle);  // the driver's handle, valid while here() is held
 
   // --- What the driver allocates by itself
-  // Claims room for it, until give_back_fixed(). False: refused.
-  bool claim_fixed(std::uint64_t bytes);
+  // Claims room for it, until give_back_fixed(). None: refused. Else hold it until the driver has allocated
+  // it.
+  std::optional<ChangesMemory> claim_fixed(std::uint64_t bytes);
   void give_back_fixed(std::uint64_t bytes);
 
   void note_device();  // reports the device's memory to the daemon

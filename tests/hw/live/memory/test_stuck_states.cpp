@@ -108,6 +108,7 @@ TEST_CASE("a state whose moves fail again and again counts as one that stays, fo
   auto& [keeper, a, b, ms, each_step] = asking;
   int failures = 0;
   each_step = [&] {
+    b.looks(16 * kKeptMiB, 100 * kKeptMiB);
     if (a.goal != Goal::away || a.seen.done == a.number) {
       a.seen.done = a.number;
       return;
