@@ -7,6 +7,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -20,7 +21,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "hw/live/cores.hpp"
 #include "hw/live/monotonic.hpp"
 #include "hw/live/pause.hpp"
 #include "hw/live/runtime_folder.hpp"
@@ -35,6 +35,7 @@ constexpr int kBacklog = 64;
 constexpr Duration kLongestWait{100'000'000};  // `stop` is seen by then
 constexpr int kMostEvents = 64, kRounds = 3;   // of one look at the sockets
 constexpr int kTurnsPerLook = 64;              // of a daemon that polls, between looks at its sockets
+constexpr Duration kBetweenPolls{20'000};      // where the clients need the core that it would use up
 
 [[noreturn]] void fail(const std::string& what) { throw RunError(what + ": " + std::strerror(errno)); }
 
@@ -114,7 +115,10 @@ Descriptor listen_at(const std::string& path, const std::string& group) {
 Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const DaemonSettings& settings,
                Watcher* watcher)
     : settings_(settings), watcher_(watcher), policy_name_(name) {
-  if (has_many_cores()) poll_attentively(true);
+  if (has_a_core_)
+    poll_attentively(true);
+  else
+    prctl(PR_SET_TIMERSLACK, 1'000);  // ns
   MemorySettings memory = settings.memory;
   memory.host /= settings.gpus.size();
   for (std::size_t g = 0; g < settings.gpus.size(); ++g)
@@ -309,13 +313,16 @@ void Daemon::say_slice() {
       ", so moves are not hidden");
 }
 
-// Until something happens, or `until`; a daemon that polls looks at its sockets every so many turns.
+// Until something happens, or `until`; a daemon that polls on a core of its own looks at its sockets every so
+// many turns.
 void Daemon::wait(Time time, Time until) {
   timespec limit{};
-  if (polling_) {
+  if (polling_ && has_a_core_) {
     static thread_local int turn = 0;
     if (++turn % kTurnsPerLook != 0) return;
     sched_yield();
+  } else if (polling_) {
+    limit.tv_nsec = kBetweenPolls.ns;
   } else {
     const std::int64_t span = std::clamp((until - time).ns, std::int64_t{0}, kLongestWait.ns);
     limit.tv_nsec = span;

@@ -20,6 +20,7 @@
 #include "hw/live/client.hpp"
 #include "hw/live/client_group.hpp"
 #include "hw/live/conductor.hpp"
+#include "hw/live/cores.hpp"
 #include "hw/live/device_processes.hpp"
 #include "hw/live/gpus/gpu_list.hpp"
 #include "hw/live/gpus/placement.hpp"
@@ -255,6 +256,7 @@ class Daemon : private MoveJournal {
   std::map<std::string, std::uint32_t> numbers_;  // by name
   std::uint64_t programs_so_far_ = 0;
   bool polling_ = false;
+  const bool has_a_core_ = has_many_cores();
   TakeForms forms_ = TakeForms::none;  // that the policy wants
   bool slices_ = false;                // whether it wants slices
   Duration drain_limit_;
