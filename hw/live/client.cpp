@@ -101,9 +101,9 @@ KeptClient::Memory LiveClient::memory() const {
   Memory seen;
   seen.lent = page.lent.load();  // before `claimed`, which is written first
   seen.claimed = page.claimed.load();
+  seen.fixed = page.fixed.load();  // before `movable`, which it was first: nothing counts as both
   seen.movable = page.movable.load();
   seen.away = page.away.load();
-  seen.fixed = page.fixed.load();
   seen.asked = page.asked.load();  // before `want`, which is written first
   seen.want = page.want.load();
   seen.done = page.done.load();

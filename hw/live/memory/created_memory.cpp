@@ -169,8 +169,8 @@ void ManagedMemory::fix_mapped(std::uint64_t address, std::uint64_t size) {
 void ManagedMemory::fix(Chunk& chunk) {
   if (chunk.fixed) return;
   MemoryStanding& standing = gate_.page()->memory;
-  standing.fixed.fetch_add(chunk.size);
   standing.movable.fetch_sub(chunk.size);
+  standing.fixed.fetch_add(chunk.size);
   chunk.fixed = true;
 }
 
