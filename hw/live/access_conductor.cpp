@@ -7,9 +7,9 @@ namespace gangway::live {
 namespace {
 
 constexpr Duration kUseLook{200'000};  // between looks at what uses the device, for policies that ask for it
-constexpr Duration kSampleLook{50'000};      // likewise, at a client that is sampled
-constexpr std::uint64_t kMostPatience = 10;  // limits, for a stream with many submissions
-constexpr std::int64_t kMostLimits = 100;    // until a client that is waited for has drained
+constexpr Duration kSampleLook{50'000};     // likewise, at a client that is sampled
+constexpr std::int64_t kMostPatience = 10;  // limits, for a stream with many submissions
+constexpr std::int64_t kMostLimits = 100;   // until a client that is waited for has drained
 
 class AccessConductor : public Conductor {
  public:
@@ -78,7 +78,7 @@ class AccessConductor : public Conductor {
     Seen& seen = seen_of(client.id);
     if (closed(client.id, true)) {
       if (seen.sample) return sampled(client.id);
-      if (seen.draining) drained(client.id, now() - client.ordered);
+      if (seen.draining) drained(client.id, seen_since_order(client));
     } else if ((seen.draining || seen.sample) && client.returned && !client.overdue) {
       // Only a client that may submit can be blamed for what does not end.
       if (now() - seen.looked_after > kUseLook) {
@@ -91,13 +91,18 @@ class AccessConductor : public Conductor {
     }
   }
 
-  // Of n submissions on a stream of which none is over after n times the limit, one takes too long. Who has
-  // many, one of which does not end, is not waited for n times; nor for ever, whatever its page says.
+  Duration seen_since_order(const Client& client) const { return now() - client.ordered - client.missed; }
+
+  // Of n submissions on a stream of which none is over after n times the limit, one takes too long, if the
+  // client's helper has looked since. Who has many, one of which does not end, is not waited for n times, and
+  // nor is a helper that does not answer; nor anybody for ever, whatever the page says.
   bool stuck(const Client& client) const {
-    if ((now() - client.ordered).ns / kMostLimits > limit_.ns) return true;
+    if (seen_since_order(client).ns / kMostLimits > limit_.ns) return true;
     if (client.seen.outstanding == 0) return false;
+    const Duration still = now() - client.progressed;
+    if (still.ns / kMostPatience > limit_.ns) return true;
     const auto patience = std::clamp<std::uint64_t>(client.seen.deepest, 1, kMostPatience);
-    return (now() - client.progressed).ns / static_cast<std::int64_t>(patience) > limit_.ns;
+    return (still - client.seen.unanswered).ns / static_cast<std::int64_t>(patience) > limit_.ns;
   }
 
   void drained(ClientId id, Duration overrun) {

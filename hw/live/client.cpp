@@ -237,6 +237,9 @@ Standing LiveClient::look() {
     seen.inside = false;
     seen.outstanding = seen.deepest = 0;
   }
+  if (!seen.drained())
+    seen.unanswered =
+        std::max(Duration{}, Duration{monotonic_ns() - std::max<std::int64_t>(0, page_->looked.load())});
   seen.slices = slices();
   seen.waiting = page_->waiting.load() != 0;
   seen.changes_memory = page_->memory.changing.load() != 0;

@@ -7,6 +7,11 @@
 #include "models/run/job_book.hpp"
 
 namespace gangway::live {
+namespace {
+
+constexpr std::uint32_t kForgotten = 100;  // drains in time behind an overstay
+
+}  // namespace
 
 void Standing::merge(const Standing& other) {
   inside = inside || other.inside;
@@ -16,6 +21,7 @@ void Standing::merge(const Standing& other) {
   away += other.away;
   deepest = std::max(deepest, other.deepest);
   over += other.over;
+  unanswered = std::max(unanswered, other.unanswered);
   endless = endless || other.endless;
   outside = outside && other.outside;
   submissions += other.submissions;
@@ -112,6 +118,7 @@ bool Conductor::is_there(ClientId client) const {
 
 Time Conductor::step(Time now) {
   now_ = now;
+  overlook_absence();
   look();
   stand_still();
   hear_of_moves();
@@ -144,6 +151,20 @@ void Conductor::look() {
     if (!client.unconfirmed || now_ - client.asked_about < kBetweenQuestions) continue;
     client.asked_about = now_;
     client.unconfirmed = client.port->stopped();
+  }
+}
+
+// While a client leaves, the daemon looks all the time. When it did not (it had no core, was stopped, or the
+// whole machine was), it could not see what the client did, and the client may not have run either.
+void Conductor::overlook_absence() {
+  constexpr Duration kAbsent{10'000'000};
+  for (Client& client : clients_) {
+    if (client.port == nullptr || !client.closing) continue;
+    const Duration missed = now_ - std::max(stepped_, client.ordered) - kAbsent;
+    if (missed <= Duration{}) continue;
+    client.missed += missed;
+    client.since = client.since + missed;
+    client.progressed = client.progressed + missed;
   }
 }
 
@@ -217,8 +238,9 @@ void Conductor::close(ClientId client) {
   Client& c = of(client);
   if (c.port == nullptr || c.closing || c.allowed == 0) return;
   c.closing = true;
-  c.shut = c.returned = c.looked = c.overdue = false;
+  c.shut = c.returned = c.looked = c.asked_late = c.overdue = false;
   c.ordered = c.since = c.progressed = now_;
+  c.missed = {};
   c.over = c.seen.over;
   c.returned = c.whole;  // then its job goes on until it is over
   c.returned_in = c.seen.job;
@@ -244,7 +266,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     if (late && given_up(client)) return true;
     const bool job_over = (c.seen.job & 1) == 0 || c.seen.job != c.returned_in;
     if (!(c.whole ? job_over : late)) return false;
-    c.returned = false;
+    c.returned = c.looked = c.asked_late = false;
     c.since = now_;
     c.port->permit(c.allowed = 0);
     c.seen = c.port->look();
@@ -256,6 +278,7 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   if (c.seen.drained()) {
     journal_.note(now_, Step::drained, client, (now_ - c.ordered).ns);
     c.closing = false;
+    if (++c.drains > kForgotten) c.overstays = 0;
     return true;
   }
   if (!c.looked) c.port->ask();
@@ -267,6 +290,12 @@ bool Conductor::closed(ClientId client, bool and_drained) {
   }
   if (now_ - c.since > settings_.drain_limit) {
     if (given_up(client)) return true;
+    const Duration over_limit = now_ - c.since - settings_.drain_limit;
+    const bool answered = c.seen.unanswered < over_limit;
+    if (!answered && over_limit <= settings_.drain_limit) {
+      if (!std::exchange(c.asked_late, true)) c.port->ask();
+      return false;
+    }
     // What is on the device may wait for what the gate holds back: it goes on, and that is charged.
     c.returned = true;
     c.since = now_;
@@ -274,6 +303,8 @@ bool Conductor::closed(ClientId client, bool and_drained) {
     let_jobs(client, 0);
     c.port->permit(c.allowed = kReturned);
     journal_.note(now_, Step::returned, client, (now_ - c.ordered).ns);
+    if (!answered) return false;
+    c.drains = 0;
     if (++c.overstays == 2 && !c.seen.endless) {
       c.whole = true;
       journal_.note(now_, Step::whole, client, 0);

@@ -36,6 +36,7 @@ struct Standing {
   std::uint64_t job = 0;      // odd: one is under way
   bool endless = false;       // its job is the whole program
   bool outside = false;       // the job is work outside the program's ranges, up to a pause
+  Duration unanswered = {};   // not drained: since its helper last began to ask what is over
   std::uint64_t submissions = 0;              // in all
   std::uint64_t asked = 0;                    // intercepted submissions so far
   std::int64_t channels = 0;                  // streams and contexts made
@@ -88,6 +89,7 @@ class MemoryDesk : public MemoryView {
 struct GateSettings {
   std::uint32_t in_flight = 0;  // limit for clients that a more urgent one can displace; 0: none
   // How long a client may take to drain. Then its permit returns: the work may wait for its next submission.
+  // A client whose helper does not answer has as long again.
   Duration drain_limit{100'000'000};
   Duration linger{1'000'000};  // an owner with nothing on the device for this long has ended its job
   std::optional<std::int64_t> channels = {};  // limit for all clients together
@@ -181,12 +183,14 @@ class Conductor : protected RefusingOrders {
     std::uint64_t last_job = 0;  // that may submit; 0: any
     // While closing, until drained.
     bool closing = false, shut = false, returned = false, looked = false;
-    bool remains = false;  // its gate is closed, others may go on, and work of it is on the device
+    bool asked_late = false;  // the helper, once the limit was over without an answer of it
+    bool remains = false;     // its gate is closed, others may go on, and work of it is on the device
     Time ordered, since;
+    Duration missed;         // since the order, while the daemon did not look
     std::uint64_t over = 0;  // Standing::over at `progressed`, when it last changed
     Time progressed;
-    std::uint32_t overstays = 0;
-    std::uint64_t returned_in = 0;  // Standing::job then
+    std::uint32_t overstays = 0, drains = 0;  // drains since the latest of them
+    std::uint64_t returned_in = 0;            // Standing::job then
     bool whole = false;
     bool overdue = false;
     bool unconfirmed = false;
@@ -231,6 +235,7 @@ class Conductor : protected RefusingOrders {
 
  private:
   void look();
+  void overlook_absence();
   void stand_still();
   void hear_of_moves();
   void fire();

@@ -118,7 +118,7 @@ TEST_CASE("A client that has got its permit back may go on with all of its kerne
   stage.at(ms(1));
   stage.at(ms(2));
   CHECK(stuck.permitted == 0);
-  stage.at(ms(13));
+  stage.play(ms(13));
   CHECK(stuck.permitted == kReturned);
   stand_before(stuck, 1, 50);
   stage.at(ms(14));
