@@ -185,6 +185,9 @@ class Gate {
   void memory_leaves();
   void memory_is_here();
   bool closed() const { return permit_.load()->allowed.load() == 0; }
+  // Since when threads can pass (CLOCK_MONOTONIC, ns), as far as is known; kNotOpen: they cannot now.
+  static constexpr std::int64_t kNotOpen = INT64_MAX;
+  std::int64_t open_since() const;
   // All outstanding work waits behind kernels that have left; the client page reports it.
   bool gone() const {
     const ClientPage* const page = page_.load();

@@ -53,6 +53,16 @@ void Gate::hold() {
   permit_.store(&held_);
 }
 
+std::int64_t Gate::open_since() const {
+  const PermitPage& permit = *permit_.load();
+  const ClientPage* const page = page_.load();
+  if (page == nullptr) return kNotOpen;
+  const std::uint32_t allowed = permit.allows(page->job.load());
+  const bool shut =
+      allowed == 0 || (allowed == kIntercepted ? page->waiting.load() != 0 : page->outstanding() >= allowed);
+  return shut ? kNotOpen : permit.decided.load();
+}
+
 void Gate::introduce() {
   if (permit_.load() == &unopened_) open_first();
 }

@@ -203,9 +203,13 @@ bool LaunchKeeper::joins(Standstill& still, bool seldom_waits) {
 // The page may not know yet that other streams are idle.
 bool LaunchKeeper::queue_for(const StreamName& stream, std::uint64_t context) {
   ClientPage* const page = gate_.page();
-  if (page == nullptr || queues_.take(*page, stream, context, contexts_.most_streams())) return true;
+  const auto take = [&] {
+    return queues_.take(*page, stream, context, contexts_.most_streams(),
+                        {monotonic_ns(), gate_.open_since()});
+  };
+  if (page == nullptr || take()) return true;
   gate_.look();
-  return queues_.take(*page, stream, context, contexts_.most_streams());
+  return take();
 }
 
 void LaunchKeeper::await_queue(const StreamName& stream, std::uint64_t context,

@@ -20,16 +20,20 @@ class TakenQueues {
   using Held = std::function<bool(const StreamName&)>;
   explicit TakenQueues(Held held) : held_(std::move(held)) {}
 
+  struct Moment {
+    std::int64_t now, open_since;  // as Gate::open_since()
+  };
   // Call before a submission to the stream, or its wait. False: it has no work yet, and `most` others of its
   // context have some, or have taken a queue and will; or `most` is 0. As the page knows: it may not know yet
   // what is over.
-  bool take(ClientPage& page, const StreamName& stream, std::uint64_t context, std::size_t most);
+  bool take(ClientPage& page, const StreamName& stream, std::uint64_t context, std::size_t most,
+            Moment moment);
 
  private:
   struct Taken {
     StreamName stream;
     std::uint64_t context, begun;  // submissions of the stream so far
-    std::int64_t when;
+    std::int64_t when;             // or since when it could submit, if that is later
   };
   bool has_taken(const StreamName& stream) const;
 

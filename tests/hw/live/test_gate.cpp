@@ -59,6 +59,31 @@ TEST_CASE("Intercepted submissions go on when their number is admitted, and no o
   CHECK(process.page().waiting.load() == 0);
 }
 
+TEST_CASE("The gate says since when threads can pass", "[live]") {
+  Process process;
+  CHECK(process.gate.open_since() == Gate::kNotOpen);
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  PermitPage& permit = process.source->permit;
+  permit.decided.store(7);
+  CHECK(process.gate.open_since() == 7);
+  process.permit(2);
+  CHECK(process.gate.open_since() == 7);
+  process.permit(1);  // one is in flight
+  CHECK(process.gate.open_since() == Gate::kNotOpen);
+  process.permit(0);
+  CHECK(process.gate.open_since() == Gate::kNotOpen);
+  process.permit(kIntercepted);
+  CHECK(process.gate.open_since() == 7);
+  process.page().waiting.store(1);
+  CHECK(process.gate.open_since() == Gate::kNotOpen);
+  process.permit(kUnlimited);
+  CHECK(process.gate.open_since() == 7);
+  process.page().job.store(3);
+  permit.last_job.store(1);
+  CHECK(process.gate.open_since() == Gate::kNotOpen);
+}
+
 TEST_CASE("No look takes a submission that fails for one that is over", "[live][threads]") {
   Process process;
   process.permit(kUnlimited);

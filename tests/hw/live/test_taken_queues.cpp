@@ -1,6 +1,7 @@
 #include <memory>
 #include <set>
 
+#include "hw/live/gate.hpp"
 #include "hw/live/taken_queues.hpp"
 #include "tests/catch.hpp"
 
@@ -14,6 +15,7 @@ constexpr StreamName kA{0x100, 0}, kB{0x200, 0}, kC{0x300, 0}, kOfOther{0x400, 0
 struct Page {
   std::unique_ptr<ClientPage> page = std::make_unique<ClientPage>();
   std::set<std::uint64_t> held;
+  std::int64_t now = 0, open_since = 0;
   TakenQueues queues{[this](const StreamName& stream) { return held.count(stream.handle) != 0; }};
 
   StreamSlot& slot(const StreamName& name, std::uint64_t context = kContext) {
@@ -30,7 +32,7 @@ struct Page {
   }
   void ends(const StreamName& name) { slot(name).over(slot(name).begun.load()); }
   bool take(const StreamName& name, std::size_t most = 2, std::uint64_t context = kContext) {
-    return queues.take(*page, name, context, most);
+    return queues.take(*page, name, context, most, {now, open_since});
   }
 };
 
@@ -64,6 +66,40 @@ TEST_CASE("a stream that waits for a held one keeps its queue without work of it
   CHECK_FALSE(page.take(kC));
   page.held.clear();
   CHECK(page.take(kC));
+}
+
+TEST_CASE("who has taken a queue and does not submit loses it after a second with the gate open", "[live]") {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  Page page;
+  CHECK(page.take(kA));
+  CHECK(page.take(kB));
+  SECTION("it was open all the time") {
+    page.now = kSecond;
+    CHECK_FALSE(page.take(kC));
+    page.now += 1;
+    CHECK(page.take(kC));
+  }
+  SECTION("it was closed") {
+    for (const bool asked_meanwhile : {true, false}) {
+      INFO(asked_meanwhile);
+      page.now += 10 * kSecond;
+      page.open_since = Gate::kNotOpen;
+      if (asked_meanwhile) CHECK_FALSE(page.take(kC));
+      page.open_since = page.now;
+      page.now += kSecond / 2;
+      CHECK_FALSE(page.take(kC));
+    }
+    page.now += kSecond;
+    CHECK(page.take(kC));
+  }
+  SECTION("it was closed, and then opened by nobody who says when") {
+    page.now += 10 * kSecond;
+    page.open_since = Gate::kNotOpen;
+    CHECK_FALSE(page.take(kC));
+    page.open_since = 0;
+    page.now += kSecond / 2;
+    CHECK_FALSE(page.take(kC));
+  }
 }
 
 TEST_CASE("a stream that waits and has work takes one queue", "[live]") {
