@@ -256,7 +256,7 @@ class Gate {
   std::uint64_t opening_ = 0;  // distinguishes this page from earlier ones that threads remember
   GateMarks marks_{driver_, captures_};
   GateChannels channels_{page_};
-  std::mutex first_mutex_;
+  std::mutex first_mutex_;    // held while the gate opens for the first time
   std::mutex streams_mutex_;  // slot assignment; driver queries, against captures and destruction
   std::mutex places_mutex_;
   std::mutex memory_mutex_;

@@ -41,14 +41,15 @@ void Gate::obey(const PermitPage& permit) {
   syscall(SYS_futex, &held_.allowed, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
+// The helper thread that calls these begins before open_first() has stored the pages.
 void Gate::open_to_all() {
-  const std::lock_guard lock(memory_mutex_);
+  const std::scoped_lock lock(first_mutex_, memory_mutex_);
   open_when_here_ = memory_away_;
   permit_.store(memory_away_ ? &held_ : &open_);
 }
 
 void Gate::hold() {
-  const std::lock_guard lock(memory_mutex_);
+  const std::scoped_lock lock(first_mutex_, memory_mutex_);
   open_when_here_ = false;
   permit_.store(&held_);
 }

@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include <chrono>
+#include <deque>
 #include <thread>
 #include <vector>
 
@@ -57,6 +58,41 @@ TEST_CASE("Intercepted submissions go on when their number is admitted, and no o
   for (std::thread& thread : threads) thread.join();
   CHECK(done == 300);
   CHECK(process.page().waiting.load() == 0);
+}
+
+TEST_CASE("A daemon that is gone while a gate opens for the first time leaves it as it should be",
+          "[live][threads]") {
+  // Its helper thread is there before the pages that come with it are in use, and sees the daemon's end.
+  struct Opening : FakeSource {
+    Gate* gate = nullptr;
+    bool held = false;
+    std::atomic<bool> acts{false};
+    std::atomic<const ClientPage*> had{nullptr};
+    std::thread helper;
+    Pages open() override {
+      helper = std::thread([this] {
+        acts = true;
+        held ? gate->hold() : gate->open_to_all();
+        had = gate->page();
+      });
+      while (!acts) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the thread that opens it loses its core
+      return FakeSource::open();
+    }
+  };
+  static std::deque<Opening> sources;  // threads remember the pages
+  for (const bool held : {false, true}) {
+    Opening& source = sources.emplace_back();
+    testing::FakeDriver driver;
+    Gate gate(driver, source);
+    source.gate = &gate;
+    source.held = held;
+    gate.introduce();
+    source.helper.join();
+    CHECK(gate.closed() == held);
+    CHECK(&gate.permit() != &source.permit);
+    CHECK(source.had == &source.client);
+  }
 }
 
 TEST_CASE("The gate says since when threads can pass", "[live]") {
