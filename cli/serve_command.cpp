@@ -241,8 +241,10 @@ int serve(const ServeArguments& arguments) {
   settings.whole_jobs = settings.memory.slice.has_value() && policy->needs().has(Capability::evict);
   if (!driver) driver = facts_if_there_is_a_driver();  // in a child, so before the daemon has threads
   const std::vector<live::GpuFacts> its = gpus_to_claim(settings, *driver);
-  if (settings.memory.whole || migrates)
+  if (settings.memory.whole || migrates) {
     settings.checkpoints = std::make_shared<live::CheckpointHelper>(settings.socket);
+    settings.checkpoints->await_start();
+  }
   live::Daemon daemon(entry.name, policy, settings);
   const live::GpuClaims claims(its);
   const std::atomic<bool>& stop = catch_interrupts();

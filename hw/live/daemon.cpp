@@ -128,7 +128,10 @@ Daemon::Daemon(const std::string& name, std::shared_ptr<Policy> policy, const Da
   if (path(settings_.socket).parent_path() == path(default_socket()).parent_path()) own_folder();
   lock_ = lock_of(settings_.socket);
   for (const std::string& name_of_it : settings_.also) further_locks_.push_back(lock_of(name_of_it));
-  if (settings_.checkpoints) restoring_ = lock_for_restoring(settings_.socket, true);
+  if (settings_.checkpoints) {  // nobody waits for this daemon yet
+    restoring_ = lock_for_restoring(settings_.socket, true);
+    locked_ = true;
+  }
   // Each client takes six descriptors, and one for each piece of memory that it was lent.
   if (rlimit files{}; getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < files.rlim_max) {
     files.rlim_cur = files.rlim_max;
@@ -294,9 +297,10 @@ void Daemon::turn(Duration most) {
 Time Daemon::move_memory() {
   Time next = Time::max();
   for (const auto& gpu : gpus_) next = std::min(next, gpu->keeper.step(Time{monotonic_ns()}));
+  if (settings_.checkpoints && settings_.checkpoints->starts_for_too_long()) hear_of_checkpoints();
   if (helper_lost_) start_checkpoints_again();
   // Given up, they are asked for nothing more, but orders are over.
-  if (settings_.checkpoints && (no_checkpoints_ || !settings_.checkpoints->gone()))
+  if (settings_.checkpoints && (no_checkpoints_ || may_checkpoint()))
     for (auto& [socket, client] : clients_) client->checkpoint_step();
   if (settings_.memory.slice) say_slice();
   return next == Time::max() ? next : Time{next.ns - origin_};

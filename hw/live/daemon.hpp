@@ -204,6 +204,9 @@ class Daemon : private MoveJournal {
   void hear_of_checkpoints();
   void start_checkpoints_for(const LiveClient& client);
   void start_checkpoints_again();
+  bool may_checkpoint();
+  void did_not_start(const std::string& why);
+  void say_stays(const LiveClient& client, const std::string& why);
   void give_up_checkpoints(const std::string& why);
 
   DaemonSettings settings_;
@@ -247,6 +250,8 @@ class Daemon : private MoveJournal {
   std::uint64_t statuses_ = 0;
   std::optional<Time> helper_lost_;  // the helper ended then, and no other has started yet
   std::optional<Time> helper_tried_;
+  bool locked_ = false;  // `restoring_`, so that states may be restored
+  Time lock_again_;
   std::optional<GpuUuid> only_gpu_;  // looked up when a client returns that was on one of several
   bool no_checkpoints_ = false;      // no helper will start any more
   std::optional<Move> move_;

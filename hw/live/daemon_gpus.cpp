@@ -122,7 +122,8 @@ std::optional<std::size_t> Daemon::gpu_of(const LiveClient& client, const Hello&
   if (!several()) return std::nullopt;
   if (program != nullptr) return program->gpu;
   const std::string visible(hello.visible, strnlen(hello.visible, sizeof hello.visible));
-  const std::size_t found = with_uuid(hello.returns != 0 ? text_of(client.page().is_on()) : visible);
+  const GpuUuid is_on = client.page().is_on();
+  const std::size_t found = with_uuid(is_on != kNoGpu ? text_of(is_on) : visible);
   if (found == gpus_.size()) return std::nullopt;
   return found;
 }

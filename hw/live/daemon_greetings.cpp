@@ -162,10 +162,13 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
     if (const std::string why = why_not(hello, peer.uid); !why.empty()) return refuse(socket, why);
   Descriptor pidfd(static_cast<int>(syscall(SYS_pidfd_open, peer.pid, 0)));
   if (!pidfd) return gone(socket);
-  const auto program = returns || hello.daemon != origin_ ? programs_.end() : programs_.find(hello.program);
+  // A client that returns names its program only if no daemon has answered it yet.
+  const auto program = hello.daemon != origin_ ? programs_.end() : programs_.find(hello.program);
   // Nobody else's program, whose priority it would have.
   const bool started = program != programs_.end() && (program->second.user == peer.uid || peer.uid == 0);
-  const std::string name = returns ? hello.name : started ? program->second.name : "unknown";
+  const std::string name = started                            ? program->second.name
+                           : returns && hello.name[0] != '\0' ? hello.name
+                                                              : "unknown";
   std::unique_ptr<LiveClient> client;
   try {
     client = std::make_unique<LiveClient>(peer.pid, std::move(pidfd), name, bell_.get(), std::move(page));
@@ -175,15 +178,17 @@ void Daemon::greet_client(int socket, const Hello& hello, const ucred& peer, Des
   const auto gpu = gpu_of(*client, hello, started ? &program->second : nullptr);
   if (!gpu) return refuse(socket, "its GPU is none of this daemon's");
   client->gpu = *gpu;
-  if (several() || !returns) client->is_on(gpus_[*gpu]->facts.uuid);
+  if (several() || client->page().is_on() == kNoGpu) client->is_on(gpus_[*gpu]->facts.uuid);
   client->connect(std::move(strangers_[socket].socket));
   strangers_.erase(socket);
   client->polled(polling_);
   client->program = started ? hello.program : 0;
   client->user = peer.uid;
   client->highest_priority = highest_priority(peer.uid);
-  if (started) client->group = program->second.group;
-  if (returns) client->group = hello.group;
+  if (started)
+    client->group = program->second.group;
+  else if (returns)
+    client->group = hello.group;
   client->introduction = started   ? program->second.introduction
                          : returns ? introduction_of(hello)
                                    : Introduction{};

@@ -32,6 +32,29 @@ void* map(int fd, std::size_t size, int protection) {
   return at == MAP_FAILED ? nullptr : at;
 }
 
+// As the daemon makes one for each client.
+Descriptor new_page() {
+  Descriptor page = beyond_standard(memfd_create("gangway", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!page || ftruncate(page.get(), sizeof(ClientPage)) != 0 ||
+      fcntl(page.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return {};
+  return page;
+}
+
+Descriptor nothing() { return beyond_standard(open("/dev/null", O_RDWR | O_CLOEXEC)); }
+
+// Whoever asks for the status waits for nothing else, and nobody for him.
+bool answers(const char* path) {
+  const Descriptor socket = connect_to(path);
+  Hello hello;
+  hello.version = kVersion;
+  hello.kind = Kind::status;
+  Welcome welcome;
+  Descriptors status;
+  return socket && send_record(socket.get(), &hello, sizeof hello) &&
+         receive_record(socket.get(), &welcome, sizeof welcome, &status, 1, true);
+}
+
 }  // namespace
 
 Source::Pages Registration::alone() {
@@ -51,10 +74,7 @@ Source::Pages Registration::refused(const char* what, const char* why) {
 Source::Pages Registration::open() {
   const char* path = std::getenv("GANGWAY_SOCKET");
   if (path == nullptr || *path == '\0') return alone();
-  GANGWAY_POINT("before-connect");
-  socket_ = connect_to(path);
-  if (!socket_) return refused(path, std::strerror(errno));
-  GANGWAY_POINT("connected");
+  std::strncpy(socket_path_, path, sizeof socket_path_ - 1);  // the program may change its environment
   Hello hello;
   hello.version = kVersion;
   hello.kind = Kind::client;
@@ -63,12 +83,18 @@ Source::Pages Registration::open() {
   if (const char* daemon = std::getenv("GANGWAY_DAEMON")) hello.daemon = std::strtoll(daemon, nullptr, 10);
   if (const char* gpu = std::getenv("GANGWAY_GPU"))
     std::strncpy(hello.visible, gpu, sizeof hello.visible - 1);
+  GANGWAY_POINT("before-connect");
+  socket_ = connect_to(path);
+  if (!socket_) return errno == EAGAIN ? unanswered(path, hello) : refused(path, std::strerror(errno));
+  GANGWAY_POINT("connected");
   Welcome& welcome = welcome_;
   Descriptors received;
-  if (!send_record(socket_.get(), &hello, sizeof hello)) return refused(path, "the daemon does not listen");
+  if (!send_record(socket_.get(), &hello, sizeof hello)) return unanswered(path, hello);
   GANGWAY_POINT("hello");
-  if (!receive_record(socket_.get(), &welcome, sizeof welcome, &received, kDescriptors) ||
-      welcome.accepted == 0) {
+  const bool answered =
+      receive_record(socket_.get(), &welcome, sizeof welcome, &received, kDescriptors, true);
+  if (!answered) return unanswered(path, hello);
+  if (welcome.accepted == 0 || !received[kDescriptors - 1]) {
     welcome.why_not[sizeof welcome.why_not - 1] = '\0';
     return refused(path, welcome.why_not[0] != '\0' ? welcome.why_not : "the daemon does not answer");
   }
@@ -81,7 +107,32 @@ Source::Pages Registration::open() {
   own_bell_ = std::move(received[3]);
   passing_ = std::move(received[4]);
   pages_ = {static_cast<const PermitPage*>(permit), static_cast<ClientPage*>(client)};
+  if (const int failed = begin_helper(); failed != 0)
+    return refused("no helper thread", std::strerror(failed));
+  return pages_;
+}
 
+// The daemon is stopped, or busy for long. When it answers, this client comes to it as one that returns.
+Source::Pages Registration::unanswered(const char* path, const Hello& hello) {
+  page_ = new_page();
+  // The daemon's descriptors will get these numbers.
+  for (Descriptor* each : {&socket_, &daemon_bell_, &own_bell_, &passing_}) *each = nothing();
+  void* client = page_ && socket_ && daemon_bell_ && own_bell_ && passing_
+                     ? map(page_.get(), sizeof(ClientPage), PROT_READ | PROT_WRITE)
+                     : nullptr;
+  if (client == nullptr) return refused(path, "the daemon does not answer");
+  pages_ = {nullptr, static_cast<ClientPage*>(client)};
+  welcome_ = {};
+  welcome_.introduction = hello;
+  welcome_.introduction.returns = 1;
+  if (const int failed = begin_helper(); failed != 0)
+    return refused("no helper thread", std::strerror(failed));
+  std::fprintf(stderr, "gangway: %s: the daemon does not answer; process %d is not scheduled until it does\n",
+               path, static_cast<int>(getpid()));
+  return {nullptr, static_cast<ClientPage*>(client)};
+}
+
+int Registration::begin_helper() {
   // The program's signals are none of the helper's business.
   sigset_t all, before;
   sigfillset(&all);
@@ -89,9 +140,8 @@ Source::Pages Registration::open() {
   pthread_t thread;
   const int failed = pthread_create(&thread, nullptr, &Registration::helper, this);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (failed != 0) return refused("no helper thread", std::strerror(failed));
-  pthread_detach(thread);
-  return pages_;
+  if (failed == 0) pthread_detach(thread);
+  return failed;
 }
 
 void Registration::ring() {
@@ -109,6 +159,11 @@ void* Registration::helper(void* self) {
 // gone.
 void Registration::help() {
   helped_.helper_begins();
+  if (pages_.permit == nullptr) {
+    if (!finds_daemon()) return;
+    std::fprintf(stderr, "gangway: the daemon answers; process %d is scheduled\n",
+                 static_cast<int>(getpid()));
+  }
   for (;;) {
     pollfd watched[2] = {{socket_.get(), POLLIN, 0}, {own_bell_.get(), POLLIN, 0}};
     if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
@@ -152,6 +207,13 @@ bool Registration::returned() {
     gate_->hold();
   else
     gate_->open_to_all();
+  if (!finds_daemon()) return false;
+  std::fprintf(stderr, "gangway: a new daemon is running; process %d is scheduled again\n", process);
+  return true;
+}
+
+bool Registration::finds_daemon() {
+  const char* const path = socket_path_;
   ClientPage& page = *pages_.client;
   page.orphaned.fetch_add(1);
   std::int64_t counted = monotonic_ns();
@@ -161,13 +223,14 @@ bool Registration::returned() {
   };
   for (;;) {
     sleep_for(kBetweenReturns);
+    // Its gate closes for the daemon to see all that is under way, so the daemon should be quick to answer.
+    if (welcome_.held == 0 && !answers(path)) continue;
     count();  // before a daemon knows of this client, since it may show the page at once
-    const Return found = come_to(std::getenv("GANGWAY_SOCKET"));
+    const Return found = come_to(path);
     if (found == Return::nobody) continue;
     count();
     if (found == Return::taken) {
       gate_->obey(*pages_.permit);
-      std::fprintf(stderr, "gangway: a new daemon is running; process %d is scheduled again\n", process);
       return true;
     }
     gate_->open_to_all();
@@ -181,8 +244,7 @@ Registration::Return Registration::come_to(const char* path) {
   if (!socket) return Return::nobody;
   gate_->hold();
   // Nothing that the former daemon has lent counts any more.
-  if (const Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC)); nothing)
-    dup3(nothing.get(), passing_.get(), O_CLOEXEC);
+  if (const Descriptor none = nothing()) dup3(none.get(), passing_.get(), O_CLOEXEC);
   Hello hello = welcome_.introduction;
   const int page = page_.get();
   Welcome welcome;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/un.h>
 
 #include "hw/live/gate.hpp"
 #include "hw/live/socket.hpp"
@@ -21,7 +22,8 @@ class Registration : public Source {
   void watch_for(Gate& gate) { gate_ = &gate; }
 
   // Uses the environment from `gangway exec`: GANGWAY_SOCKET, GANGWAY_PROGRAM. Without it the process is
-  // unscheduled; likewise if the daemon does not answer, with one line on stderr.
+  // unscheduled; likewise, with one line on stderr, if there is no daemon or it refuses, and as long as it
+  // does not answer.
   Pages open() override;
   void ring() override;
   int passing() const override { return passing_.get(); }
@@ -34,8 +36,12 @@ class Registration : public Source {
   bool hung_up() const;
   Pages alone();
   Pages refused(const char* what, const char* why);
-  // After the loss of the daemon: waits until another one has taken this client. False if it refuses.
+  Pages unanswered(const char* path, const Hello& hello);
+  int begin_helper();  // 0, or why not
+  // After the loss of the daemon.
   bool returned();
+  // Waits until a daemon has taken this client. False if it refuses.
+  bool finds_daemon();
   enum class Return { taken, nobody, refused };
   Return come_to(const char* path);
 
@@ -44,6 +50,7 @@ class Registration : public Source {
   Descriptor socket_, daemon_bell_, own_bell_, passing_, page_;  // `page_`: the client page's file
   Pages pages_;
   Welcome welcome_;  // from the daemon
+  char socket_path_[sizeof(sockaddr_un::sun_path)] = {};
 };
 
 }  // namespace gangway::live

@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "hw/live/monotonic.hpp"
+
 namespace gangway::live {
 
 void Descriptor::reset(int fd) {
@@ -16,16 +18,11 @@ void Descriptor::reset(int fd) {
   fd_ = fd;
 }
 
-namespace {
-
-// A program that has closed its standard input, output or error would read or write here.
 Descriptor beyond_standard(int fd) {
   Descriptor owned(fd);
   if (fd < 0 || fd > STDERR_FILENO) return owned;
   return Descriptor(fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
 }
-
-}  // namespace
 
 Descriptor connect_to(const std::string& path) {
   sockaddr_un address{};
@@ -36,10 +33,16 @@ Descriptor connect_to(const std::string& path) {
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Descriptor fd = beyond_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) return {};
+  if (!fd) return {};
   const timeval most{5, 0};  // a daemon that is stopped must not stop its clients
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);  // also of connect()
+  const std::int64_t until = monotonic_ns() + std::int64_t{most.tv_sec} * 1'000'000'000;
+  int failed = 0;
+  do failed = connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  while (failed != 0 && errno == EINTR && monotonic_ns() < until);
+  if (failed != 0 && errno == EINTR) errno = EAGAIN;
+  if (failed != 0) return {};
   return fd;
 }
 

@@ -91,7 +91,10 @@ class Descriptor {
 inline constexpr std::size_t kDescriptors = 5;
 using Descriptors = std::array<Descriptor, kDescriptors>;
 
-// On failure, errno gives the reason.
+// With a number above those of standard input, output and error, which a program that has closed them takes
+// for its own.
+Descriptor beyond_standard(int fd);
+// On failure, errno gives the reason; EAGAIN: nobody has answered for long.
 Descriptor connect_to(const std::string& path);
 // False: refused, or the peer is gone. Never blocks for long, never raises SIGPIPE.
 bool send_record(int socket, const void* data, std::size_t size, const int* descriptors = nullptr,

@@ -1,5 +1,6 @@
 """Whole processes that the driver takes off the GPU and brings back: programs whose memory stays the driver's, on the stand-in."""
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -166,6 +167,33 @@ class Checkpoint(MemoryPrograms):
         for program in programs:
             code, out, err = finish(program)
             self.assertEqual((code, out), (0, "jobs many\n"), err)
+        daemon.end()
+
+    def test_another_daemon_answers_while_it_waits_for_states(self):
+        # As by the process of the daemon before, which restores what it has taken away, for seconds each.
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        stop = daemon.folder + "/stop"
+        programs = self.three(daemon, stop)
+        self.until(lambda: any(client["memory"]["away"] for client in self.clients(daemon).values()), "a move")
+        found = helpers(daemon)
+        for helper in found:
+            os.kill(helper, signal.SIGSTOP)
+        daemon.process.kill()
+        daemon.process.communicate()
+        with open(daemon.socket + ".restoring", "w") as restoring:
+            fcntl.flock(restoring, fcntl.LOCK_EX)
+            daemon.serve("--policy", "rr", "--param", "quantum=10 ms")
+            self.until(lambda: self.clients(daemon), "one returns whose helper is not in a driver that is locked")
+            began = time.monotonic()
+            programs.append(self.start(daemon, "holds", "9", "3", "20", options=["--name", "late"]))
+            self.until(lambda: "late" in self.clients(daemon), "who comes meanwhile is a client")
+            self.assertLess(time.monotonic() - began, 4)  # a daemon that waited would not have answered in 5
+        for helper in found:
+            os.kill(helper, signal.SIGCONT)
+        open(stop, "w").close()
+        for program, jobs in zip(programs, ("many", "many", "many", "3")):
+            code, out, err = finish(program)
+            self.assertEqual((code, out.splitlines()[-1]), (0, f"jobs {jobs}"), err)
         daemon.end()
 
     def test_the_process_for_checkpoints_is_killed(self):

@@ -1,10 +1,11 @@
 """A daemon that is killed under load, and one that follows it."""
 
+import os
 import signal
 import time
 import unittest
 
-from live_daemon import CLIENT, LOOK, STANDIN, Daemon, finish
+from live_daemon import CLIENT, LOOK, STANDIN, Daemon, LiveTest, finish
 
 WHO = {"a": ["--priority", "0", "--weight", "1"], "b": ["--priority", "5", "--weight", "2"], "c": ["--priority", "2", "--group", "g"]}
 FACTS = ("priority", "weight", "group")
@@ -13,7 +14,7 @@ POLICIES = (["disengaged-timeslice", "--param", "slice=4 ms"], ["timeslice", "--
 
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
-class Restart(unittest.TestCase):
+class Restart(LiveTest):
     def clients(self, daemon, until, limit=60):
         end = time.monotonic() + limit
         while time.monotonic() < end:
@@ -79,6 +80,33 @@ class Restart(unittest.TestCase):
                         self.assertEqual(len(opened), 1)
                     elif step in ("drained", "exited"):
                         opened.discard(client)
+
+    def test_one_that_does_not_answer_for_long(self):
+        """Programs that it leaves without an answer go on, and it schedules them when it is back."""
+        daemon = Daemon("--policy", "piv")
+        go = daemon.folder + "/go"
+        done = {name: f"{daemon.folder}/{name}-is-done" for name in ("stays", "ends")}
+        wait = f"touch $0.waits; while [ ! -e {go} ]; do sleep 0.05; done; exec {CLIENT} until $0"
+        programs = {name: daemon.start("sh", "-c", wait, file, options=["--name", name, "--priority", "5"]) for name, file in done.items()}
+        self.until(lambda: all(os.path.exists(file + ".waits") for file in done.values()), "they wait")
+        daemon.process.send_signal(signal.SIGSTOP)
+        open(go, "w").close()
+        for program in programs.values():
+            self.assertIn("does not answer", program.stderr.readline())
+        time.sleep(1)
+        open(done["ends"], "w").close()  # their gates are open meanwhile
+        began = time.monotonic()
+        self.assertEqual(programs["ends"].stdout.readline(), "until: worked\n")
+        self.assertLess(time.monotonic() - began, 3)
+        daemon.process.send_signal(signal.SIGCONT)
+        found = self.until(lambda: [client for client in daemon.status()["clients"] if client["jobs"] > 3], "it returns")
+        self.assertEqual([(client["name"], client["priority"], client["without_daemon"]["times"]) for client in found], [("stays", 5, 1)])
+        open(done["stays"], "w").close()
+        code, out, err = finish(programs["stays"])
+        self.assertEqual((code, out), (0, "until: worked\n"))
+        self.assertIn("the daemon answers", err)
+        self.assertEqual(finish(programs["ends"])[0], 0)
+        daemon.end()
 
 
 if __name__ == "__main__":

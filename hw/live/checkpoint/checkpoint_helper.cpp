@@ -33,7 +33,7 @@ constexpr std::int64_t kBetweenTries = 50'000'000;  // ns, while the device has 
 constexpr std::int64_t kMostTries = 2'000'000'000;  // ns, for an order of the daemon
 // Another daemon has its clients by then, but for those that cannot come to it because they are locked.
 constexpr std::int64_t kForOtherDaemon = 60'000'000'000;  // ns
-constexpr int kStart = 120'000;                           // ms that the driver may take to start
+constexpr std::int64_t kStart = 120'000'000'000;          // ns that the driver may take to start
 
 struct Ready {
   char why_not[256] = {};
@@ -137,11 +137,13 @@ class Worker {
     done_.wait(lock, [&] { return working_ == 0; });
     const std::int64_t since = monotonic_ns();
     while (some_away()) {
-      const Descriptor alone = lock_for_restoring(daemon_, false);
-      if (alone || monotonic_ns() - since > kForOtherDaemon)
-        for (auto& [process, touched] : touched_)
-          if (touched.away) driver_.restore(process);
-      sleep_ns(kBetweenTries);
+      {
+        const Descriptor alone = lock_for_restoring(daemon_, false);
+        if (alone || monotonic_ns() - since > kForOtherDaemon)
+          for (auto& [process, touched] : touched_)
+            if (touched.away) driver_.restore(process);
+      }
+      sleep_ns(kBetweenTries);  // another daemon can have the lock
     }
   }
   // Whoever has restored it: another daemon may have taken its clients over.
@@ -190,7 +192,7 @@ Descriptor lock_for_restoring(const std::string& socket, bool wait) {
   return lock;
 }
 
-CheckpointHelper::CheckpointHelper(std::string socket) : daemon_(std::move(socket)) {
+CheckpointHelper::CheckpointHelper(std::string socket) : daemon_(std::move(socket)), began_(monotonic_ns()) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
     throw RunError(std::string("checkpoints: no socket: ") + std::strerror(errno));
@@ -199,14 +201,34 @@ CheckpointHelper::CheckpointHelper(std::string socket) : daemon_(std::move(socke
   process_ = fork();
   if (process_ < 0) throw RunError(std::string("checkpoints: no process: ") + std::strerror(errno));
   if (process_ == 0) become_helper(other.get(), daemon_);
-  other.reset();
-  pollfd watched{socket_.get(), POLLIN, 0};
-  Ready ready;
-  if (poll(&watched, 1, kStart) != 1 || !receive_record(socket_.get(), &ready, sizeof ready))
-    throw RunError("checkpoints: the process for them did not start");
-  ready.why_not[sizeof ready.why_not - 1] = '\0';
-  if (ready.why_not[0] != '\0') throw RunError(std::string("checkpoints: ") + ready.why_not);
   fcntl(socket_.get(), F_SETFL, O_NONBLOCK);
+}
+
+void CheckpointHelper::await_start() {
+  constexpr int kLook = 1000;  // ms
+  for (; !ready_ && !gone_; hear_ready()) {
+    pollfd watched{socket_.get(), POLLIN, 0};
+    poll(&watched, 1, kLook);
+  }
+  if (!ready_) throw RunError(why_not_);
+}
+
+bool CheckpointHelper::starts_for_too_long() const {
+  return !ready_ && !gone_ && monotonic_ns() - began_ > kStart;
+}
+
+void CheckpointHelper::hear_ready() {
+  Ready ready;
+  const bool late = starts_for_too_long();
+  if (!receive_record(socket_.get(), &ready, sizeof ready)) {
+    gone_ = errno != EAGAIN || late;
+    if (gone_) why_not_ = "checkpoints: the process for them did not start";
+    return;
+  }
+  ready.why_not[sizeof ready.why_not - 1] = '\0';
+  ready_ = ready.why_not[0] == '\0';
+  gone_ = !ready_;
+  if (gone_) why_not_ = std::string("checkpoints: ") + ready.why_not;
 }
 
 CheckpointHelper::~CheckpointHelper() {
@@ -222,6 +244,8 @@ bool CheckpointHelper::send(const CheckpointOrder& order, int page) {
 }
 
 bool CheckpointHelper::receive(CheckpointAnswer& answer) {
+  if (!ready_ && !gone_) hear_ready();
+  if (!ready_) return false;
   errno = 0;  // what it answered before it went is still to be read
   if (receive_record(socket_.get(), &answer, sizeof answer)) return true;
   gone_ = gone_ || errno != EAGAIN;

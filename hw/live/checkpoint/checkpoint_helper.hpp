@@ -35,14 +35,20 @@ struct CheckpointAnswer {
 
 class CheckpointHelper {
  public:
-  // Forks, so call it while the process has one thread. `socket`: path of the daemon's socket. RunError: this
-  // machine's driver cannot checkpoint processes.
+  // Forks, so call it while the process has one thread. `socket`: path of the daemon's socket. The process
+  // then starts the driver, which can take seconds. RunError: there cannot be such a process.
   explicit CheckpointHelper(std::string socket);
+  // Until it is ready. RunError: this machine's driver cannot checkpoint processes.
+  void await_start();
   ~CheckpointHelper();  // the process continues until all clients are restored
   CheckpointHelper(const CheckpointHelper&) = delete;
   CheckpointHelper& operator=(const CheckpointHelper&) = delete;
 
   int socket() const { return socket_.get(); }
+  // Nothing can be sent before receive() has found it ready.
+  bool ready() const { return ready_; }
+  bool starts_for_too_long() const;                        // receive() will find it gone
+  const std::string& why_not() const { return why_not_; }  // it is gone, and was never ready
   // `page`: the client page of a process that is to move, else -1.
   bool send(const CheckpointOrder& order, int page = -1);
   // False: there is no answer yet, or the process is gone, as gone() then says.
@@ -51,14 +57,17 @@ class CheckpointHelper {
   pid_t process() const { return process_; }
 
  private:
-  std::string daemon_;
+  void hear_ready();
+
+  std::string daemon_, why_not_;
   Descriptor socket_;
   pid_t process_ = -1;
-  bool gone_ = false;
+  std::int64_t began_;
+  bool ready_ = false, gone_ = false;
 };
 
 // A lock that a daemon with a helper holds, and a helper without a daemon while it restores clients. `wait`:
-// until it is free. None: another process has it, or the file cannot be created.
+// until it is free. None: another process has it (errno: EWOULDBLOCK), or the file cannot be created.
 Descriptor lock_for_restoring(const std::string& socket, bool wait);
 
 }  // namespace gangway::live
