@@ -250,8 +250,13 @@ Standing LiveClient::look() {
   seen.channels = page_->channels.load();
   seen.endless = page_->whole.load() != 0;
   seen.outside = outside(seen.job);
-  if (introduction.slo && (seen.job & 1) != 0)
-    if (const auto times = job(jobs_over())) seen.since_arrival = Duration{monotonic_ns() - times->arrived};
+  if (introduction.slo && (seen.job & 1) != 0) {
+    const bool counted = in_job();  // before its slot, which is written first
+    if (const auto times = job(jobs_over()))
+      seen.since_arrival = Duration{monotonic_ns() - times->arrived};
+    else if (!counted && page_->ranges.load() == 0)
+      --seen.job;  // its deadline is not known yet: it begins with its slot
+  }
   return seen;
 }
 

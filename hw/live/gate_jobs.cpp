@@ -72,9 +72,15 @@ void GateJobs::count_begin(ClientPage& page, std::int64_t arrived) {
   std::uint64_t counted = page.counted.load();
   if ((counted & 1) != 0) return;
   JobSlot& slot = page.jobs[counted / 2 % kJobs];
+  // Of several threads one writes, and none if the job has begun meanwhile: it may be over by now.
+  const std::uint64_t job = counted / 2 + 1;
+  std::uint64_t before = slot.number.load();
+  if (before == JobSlot::kWritten || before == job || page.counted.load() != counted ||
+      !slot.number.compare_exchange_strong(before, JobSlot::kWritten))
+    return;
   slot.begun.store(0, std::memory_order_relaxed);
   slot.arrived.store(arrived, std::memory_order_relaxed);
-  slot.number.store(counted / 2 + 1, std::memory_order_release);
+  slot.number.store(job, std::memory_order_release);
   page.counted.compare_exchange_strong(counted, counted + 1);
 }
 
@@ -85,6 +91,13 @@ void GateJobs::count_end(ClientPage& page) {
   page.counted.compare_exchange_strong(counted, counted + 1);
 }
 
+bool GateJobs::count_over(ClientPage& page) {
+  count_end(page);
+  const bool another = (page.job.load() & 1) != 0;
+  if (another && are_ == JobsAre::synchronised) count_begin(page, monotonic_ns());
+  return another;
+}
+
 // Whoever comes in meanwhile sees that no job is under way and begins one, or is seen inside here.
 void GateJobs::may_be_over(ClientPage& page) {
   std::uint64_t job = page.job.load();
@@ -92,8 +105,7 @@ void GateJobs::may_be_over(ClientPage& page) {
   if (!page.nobody_inside() || page.waiting.load() != 0) return;
   if (are_ == JobsAre::whole || ranges_.load() > 0) return;
   if (!page.job.compare_exchange_strong(job, job + 1)) return;
-  count_end(page);
-  if (page.nobody_inside() && page.outstanding() == 0) return;
+  if (count_over(page) || (page.nobody_inside() && page.outstanding() == 0)) return;
   // It was a pause, and counts as a job's end all the same.
   if (take_up(page) && are_ == JobsAre::synchronised) count_begin(page, monotonic_ns());
 }

@@ -46,6 +46,8 @@ class GateJobs {
   // The outermost range begins: waits until its job may begin.
   void begin_range(const PermitPage& permit, ClientPage& page);
   void count_end(ClientPage& page);
+  // Of a job that is over. True: a thread has begun another one since, and could not count that.
+  bool count_over(ClientPage& page);
 
  private:
   std::int64_t await_release(const PermitPage& permit, ClientPage& page);

@@ -94,7 +94,8 @@ struct alignas(64) PermitPage {
 
 // Times of one counted job (CLOCK_MONOTONIC, ns).
 struct JobSlot {
-  std::atomic<std::uint64_t> number;  // of the job, from 1; set once `arrived` is valid
+  static constexpr std::uint64_t kWritten = UINT64_MAX;  // right now, by the thread that begins the job
+  std::atomic<std::uint64_t> number;                     // of the job, from 1; set once `arrived` is valid
   std::atomic<std::int64_t> arrived;  // when it was due; without releases: its first submission
   std::atomic<std::int64_t> begun;    // its first submission passed the gate; 0: not yet
   std::atomic<std::int64_t> ended;    // valid once `counted` says so

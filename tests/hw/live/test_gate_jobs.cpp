@@ -1,10 +1,15 @@
 // When a client's jobs begin and end at its gate, and for which of them that is open.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <thread>
 
+#include "hw/live/client.hpp"
 #include "hw/live/monotonic.hpp"
 #include "tests/catch.hpp"
 #include "tests/hw/live/gated_process.hpp"
+#include "tests/hw/live/listening.hpp"
 
 namespace gangway::live {
 namespace {
@@ -54,6 +59,43 @@ TEST_CASE("Jobs begin when they are due, and say when that was", "[live][threads
   releases.kind.store(Releases::own);
   program.join();
   CHECK(jobs[3].arrived.load() < jobs[2].ended.load() + 1'000'000'000);
+}
+
+TEST_CASE("A job with an objective is not seen before its arrival is known", "[live]") {
+  const Descriptor file = testing::memory(sizeof(ClientPage), testing::kPageSeals);
+  void* const at = mmap(nullptr, sizeof(ClientPage), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  REQUIRE(at != MAP_FAILED);
+  ClientPage& page = *static_cast<ClientPage*>(at);
+  LiveClient client(getpid(), Descriptor(), "it", -1, Descriptor(dup(file.get())));
+  page.job.store(7);  // taken up, by a thread that has lost its core
+  page.counted.store(4);
+  CHECK(client.look().job == 7);
+  client.introduction.slo = Duration{1'000'000};
+  CHECK(client.look().job == 6);
+  page.jobs[2].arrived.store(monotonic_ns() - 1'000'000'000);
+  page.jobs[2].number.store(3);
+  page.counted.store(5);
+  CHECK(client.look().job == 7);
+  CHECK(client.look().since_arrival.ns >= 1'000'000'000);
+  page.ranges.store(1);  // what lies outside of ranges is not counted
+  page.counted.store(6);
+  CHECK(client.look().job == 7);
+  munmap(at, sizeof(ClientPage));
+}
+
+TEST_CASE("Of threads that begin a job at once one writes its times", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  JobSlot& slot = process.page().jobs[0];
+  slot.arrived.store(5);
+  slot.begun.store(6);
+  for (const std::uint64_t number : {JobSlot::kWritten, std::uint64_t{1}}) {  // another thread has begun it
+    slot.number.store(number);
+    process.page().job.store(0);
+    process.submit(process.stream);
+    CHECK(process.page().job.load() == 1);
+    CHECK((slot.number.load() == number && slot.arrived.load() == 5 && slot.begun.load() == 6));
+  }
 }
 
 TEST_CASE("A held thread whose job another one has ended begins the next", "[live][threads]") {
@@ -136,6 +178,21 @@ TEST_CASE("A job ends with the call that leaves nothing outstanding", "[live]") 
   CHECK(process.page().job.load() == 2);
   process.submit(other);
   CHECK(process.page().job.load() == 3);
+}
+
+TEST_CASE("A job that begins before its predecessor's end is counted is counted all the same", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  ClientPage& page = process.page();
+  const std::atomic<const PermitPage*> permit{&process.source->permit};
+  GateJobs jobs(permit);
+  page.job.store(2);  // by the thread that has ended the job, and has no core then
+  jobs.begin(*permit.load(), page);
+  REQUIRE(page.job.load() == 3);
+  CHECK(jobs.count_over(page));
+  CHECK(page.counted.load() == 3);
+  CHECK(page.jobs[1].number.load() == 2);
 }
 
 TEST_CASE("What was submitted behind a synchronising call is still outstanding", "[live]") {
