@@ -167,7 +167,7 @@ std::uint64_t Keeper::free_room() const {
 // --- Looks
 
 void Keeper::look(Time now) {
-  waits_ = false;
+  waits_ = halted_ = false;
   for (const auto& each : all_) {
     Kept& kept = *each;
     const KeptClient::Memory before = std::exchange(kept.seen, kept.client->memory());
@@ -201,8 +201,9 @@ void Keeper::look(Time now) {
       if (kept.named)
         done_.push_back({kept.id, kept.goal == Goal::away ? MemoryMove::save : MemoryMove::restore});
     }
-    waits_ = waits_ || !kept.settled() || kept.seen.asked > kept.answered ||
-             (kept.wanted != 0 && !kept.in && !kept.shut);
+    const bool acts =
+        !kept.settled() || kept.seen.asked > kept.answered || (kept.wanted != 0 && !kept.in && !kept.shut);
+    if (acts) (stopped(kept, now) ? halted_ : waits_) = true;
   }
 }
 
@@ -274,7 +275,7 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
       }
     }
   }
-  const auto returns = [&](const auto& which) {
+  const auto returns = [&](bool (*which)(const Kept&)) {
     std::vector<Kept*> found;
     for (const auto& kept : all_)
       if (!kept->in && !kept->here() && which(*kept)) found.push_back(kept.get());
@@ -282,9 +283,15 @@ std::vector<Keeper::Need> Keeper::needs(Time now) {
                      [](const Kept* a, const Kept* b) { return a->closed < b->closed; });
     for (Kept* kept : found) all.push_back({kept, kept->seen.footprint(), false});
   };
-  returns([this](const Kept& kept) { return overlong(kept); });
-  returns([this](const Kept& kept) { return kept.is_let_in() && !overlong(kept); });
-  returns([this](const Kept& kept) { return !kept.is_let_in() && kept.brought && !overlong(kept); });
+  for (const auto& kept : all_) {
+    kept->goes_first = overlong(*kept, now);
+    kept->hopeless = kept->brought && whole(*kept) && !could_come(*kept, true, now);
+  }
+  returns([](const Kept& kept) { return kept.goes_first; });
+  returns([](const Kept& kept) { return kept.is_let_in() && !kept.goes_first; });
+  returns([](const Kept& kept) {
+    return !kept.is_let_in() && kept.brought && !kept.goes_first && !kept.hopeless;
+  });
   return all;
 }
 
@@ -321,7 +328,8 @@ Time Keeper::step(Time now) {
   const bool overdue = std::any_of(all_.begin(), all_.end(), [this](const auto& kept) {
     return whole(*kept) && kept->away_since().has_value();
   });
-  return pinning || failing || overdue ? now + kPinning : Time::max();
+  if (pinning || failing || overdue) return now + kPinning;
+  return halted_ ? now + kBetweenStops : Time::max();
 }
 
 void Keeper::serve(const std::vector<Need>& needs, Time now) {
@@ -350,17 +358,18 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
       continue;
     }
     const bool must_pin = need.whole && !hosted_by_now(kept, need.target);
-    const std::uint64_t given = must_pin || (need.whole && missing > room) ? 0 : std::min(missing, room);
+    const bool at_once = need.whole || whole(kept);
+    const std::uint64_t given = must_pin || (at_once && missing > room) ? 0 : std::min(missing, room);
     if (given != 0) set_budget(kept, kept.hold() + given);
     if (need.whole && given != 0) answer(kept), kept.granted = need.target, kept.granted_at = now;
-    shortage += must_pin && missing <= room ? 0 : missing - given;
-    room -= need.whole && given == 0 ? room : given;  // nobody behind it takes what it waits for
+    shortage += less(missing, room);
+    room -= at_once && given == 0 ? room : given;  // nobody behind it takes what it waits for
     pins = pins || must_pin;
     met = met && missing == given;
     if (missing == given) continue;
     const bool only_overdue = !need.whole && kept.overdue && !kept.is_let_in();
     overdue = overdue || only_overdue;
-    urgent = urgent || !only_overdue || overlong(kept);
+    urgent = urgent || !only_overdue || kept.goes_first;
   }
   // Without a daemon clients have taken what others were promised since; or its helper has brought back all.
   if (const auto most = capacity(); most && (!needs.empty() || settings_.whole)) {

@@ -175,6 +175,8 @@ class Keeper : public MemoryDesk {
     bool overdue = false;            // ordered back as it was away for `most_away`; has not left since
     Duration most_away = kMostAway;  // it may be away for so long before that
     std::optional<Time> gone_since;  // since when it has not been on the device as a whole
+    // In this step: it goes before clients that the policy lets in; or for it nobody leaves.
+    bool goes_first = false, hopeless = false;
     Time rests_until;                // until then it does not leave for another overdue one
     Doings did;                      // its doings when it came back
     Doings does;                     // its doings at the previous look of idle_owner()
@@ -268,7 +270,8 @@ class Keeper : public MemoryDesk {
   // keeper_overdue.cpp
   void bring_overdue(Time now);
   Kept* idle_owner(bool urgent, Time now);
-  bool overlong(const Kept& kept) const;
+  bool overlong(Kept& kept, Time now);
+  bool could_come(Kept& kept, bool owners, Time now);
   bool rests(const Kept& kept, bool urgent, Time now) const;
   static Doings doings_of(const Kept& kept);
   void note_return(Kept& kept);
@@ -294,6 +297,7 @@ class Keeper : public MemoryDesk {
   bool tight_ = false;    // not all states fit: they need pinned memory
   bool ordered_ = false;  // by the policy
   bool waits_ = false;    // something is under way whose end only polling shows
+  bool halted_ = false;   // likewise, but of a process that a signal has stopped
 };
 
 }  // namespace gangway::live

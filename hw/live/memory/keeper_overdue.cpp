@@ -9,9 +9,8 @@ namespace gangway::live {
 namespace {
 
 constexpr Duration kMostPatience{60'000'000'000};
-constexpr Duration kSeen{
-    100'000'000};  // of one that has come back so: to reach its gate, where policies see it
-constexpr Duration kIdle{100'000'000};  // of a client with an open gate, before its room is somebody else's
+constexpr Duration kToGate{100'000'000};  // from its return until it waits at its gate, where policies see it
+constexpr Duration kIdle{100'000'000};    // of a client with an open gate, before its room is somebody else's
 
 }  // namespace
 
@@ -50,16 +49,30 @@ void Keeper::note_rest(Kept& kept) {
   kept.overdue = false;
 }
 
-// Whether it goes before clients that the policy lets in. If those take turns, there is never room otherwise.
-bool Keeper::overlong(const Kept& kept) const {
-  return kept.overdue && kept.gone_since && now_ - *kept.gone_since > Duration{2 * kept.most_away.ns};
+// Whether it goes before clients that the policy lets in: if those take turns, there is never room otherwise.
+bool Keeper::overlong(Kept& kept, Time now) {
+  return kept.overdue && kept.gone_since && now - *kept.gone_since > Duration{2 * kept.most_away.ns} &&
+         could_come(kept, false, now);
+}
+
+// Whether there is room for it if all leave that can; else some would leave for nothing. `owners`: also those
+// that the policy has let in, which leave if they are idle.
+bool Keeper::could_come(Kept& kept, bool owners, Time now) {
+  std::uint64_t missing = less(less(kept.seen.footprint(), kept.hold()), free_room());
+  for (const auto& other : all_) {
+    if (missing == 0) break;
+    if (other.get() == &kept) continue;
+    const bool could = owners ? could_leave(*other, now) : can_leave(*other, now);
+    if (other->goes_on() || (could && !rests(*other, true, now))) missing = less(missing, other->gives_up());
+  }
+  return missing == 0;
 }
 
 // Whether it has only just come back so. Of several that are overdue each has some time.
 bool Keeper::rests(const Kept& kept, bool urgent, Time now) const {
   if (!kept.overdue || !kept.here()) return false;
   if (!urgent) return now < kept.rests_until;
-  return now < kept.rests_until - kMostAway + kSeen && !kept.client->look().waiting;
+  return now < kept.rests_until - kMostAway + kToGate && !kept.client->look().waiting;
 }
 
 // One whose gate the policy has opened, and that makes no use of it. Its gate is closed here until it waits.

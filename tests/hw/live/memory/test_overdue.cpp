@@ -151,6 +151,36 @@ TEST_CASE("two that take turns do not keep a third away for good", "[memory]") {
   if (!shows_work) CHECK(here >= 100);
 }
 
+TEST_CASE("nobody leaves for one that could not come all the same", "[memory]") {
+  Processes two(2, 2);
+  KeptFake large, &stopped = two.clients[0], &works = two.clients[1];
+  large.seen.movable = large.seen.away = 100 * kKeptMiB;
+  two.keeper->comes(large);
+  stopped.is_stopped = true;
+  works.standing.waiting = true;
+  std::int64_t here = 0;  // ms
+  two.each_step = [&] {
+    if (two.ms % 200 == 0)
+      two.keeper->permit(works, two.ms % 400 == 0 ? kUnlimited : 0, Time{two.ms * 1'000'000});
+    here += works.seen.away == 0 ? 10 : 0;
+  };
+  two.until(10'000);
+  CHECK(large.seen.away != 0);
+  CHECK(here >= 9000);
+}
+
+TEST_CASE("nobody polls for a process that a signal has stopped", "[memory]") {
+  Keeper keeper(managed());
+  KeptFake a;
+  a.holds(60 * kKeptMiB);
+  a.seen.answers = true;
+  keeper.comes(a);
+  a.is_stopped = GENERATE(false, true);
+  keeper.permit(a, kUnlimited, Time{1});
+  const Time now{200'000'000};
+  CHECK((keeper.step(now) > now) == a.is_stopped);
+}
+
 TEST_CASE("a process that comes back and does something is brought back soon the next time", "[memory]") {
   Processes two(1, 2);
   two.each_step = [&] {
