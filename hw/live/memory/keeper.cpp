@@ -242,6 +242,11 @@ void Keeper::answer(Kept& kept) {
   kept.graced = false;
 }
 
+void Keeper::refuse(Kept& kept) {
+  kept.client->refuse(kept.seen.asked);
+  answer(kept);
+}
+
 // Of an ask beyond all that there can be as far as is known: what a client that was killed had may be free
 // now. A client that never looks hears it all the same.
 bool Keeper::hears_no(const Kept& kept, Time now) const {
@@ -347,8 +352,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
       order(kept, Goal::here);
     if (kept.goal != Goal::here) continue;
     if (need.whole && !ever(kept, need.target) && hears_no(kept, now)) {
-      kept.client->refuse(kept.seen.asked);
-      answer(kept);
+      refuse(kept);
       continue;
     }
     kept.needed = met;
@@ -394,8 +398,7 @@ void Keeper::serve(const std::vector<Need>& needs, Time now) {
       kept.asks_since = std::max({*kept.asks_since, waits ? now : other->advanced, began});
     }
     if (now - *kept.asks_since < settings_.patience) continue;
-    kept.client->refuse(kept.seen.asked);
-    answer(kept);
+    refuse(kept);
   }
 }
 
@@ -473,8 +476,7 @@ void Keeper::answer_others(Time now) {
       kept.deferred = true;
       kept.answered = kept.seen.asked;
     } else if (hears_no(kept, now)) {
-      kept.client->refuse(kept.seen.asked);
-      answer(kept);
+      refuse(kept);
     }
   }
 }

@@ -257,6 +257,7 @@ class Keeper : public MemoryDesk {
 
   std::vector<Need> needs(Time now);
   void answer(Kept& kept);
+  void refuse(Kept& kept);
   bool hears_no(const Kept& kept, Time now) const;
   void serve(const std::vector<Need>& needs, Time now);
   void give_ahead(Kept& kept);
