@@ -317,8 +317,7 @@ void Daemon::say_slice() {
       ", so moves are not hidden");
 }
 
-// Until something happens, or `until`; a daemon that polls on a core of its own looks at its sockets every so
-// many turns.
+// Until something happens, or `until`; who polls on a core of its own looks at its sockets now and then.
 void Daemon::wait(Time time, Time until) {
   timespec limit{};
   if (polling_ && has_a_core_) {
