@@ -1,6 +1,7 @@
 """gangway bound --world: task sets played and held against their bounds with costs."""
 
 import json
+import math
 import pathlib
 import re
 import sys
@@ -143,6 +144,8 @@ class BoundInWorld(ProgramTest):
         ratios = [float(row["ratio"]) for row in table(self.folder / "whole/tasks.csv")]
         self.assertEqual((summary["sets"], summary["tasks"], summary["violated"]), (9, len(ratios), 0))
         self.assertEqual(summary["ratio_largest"], max(ratios))
+        for share in (0.5, 0.9, 0.99):  # nearest ranks
+            self.assertEqual(summary[f"ratio_p{100 * share:.0f}"], sorted(ratios)[math.ceil(share * len(ratios)) - 1], share)
         # Each can be played by itself, with the same result.
         seed = rows[4]["seed"]
         alone = json.loads(self.gangway("bound", "--world", "sim", "whole/sets/set-4.yaml", "--run", 0.1, "--seed", seed, "--json").stdout)
