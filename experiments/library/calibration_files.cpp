@@ -61,6 +61,8 @@ std::string device_text(const Calibration& c, const std::string& name, const std
     after_idle.push_back(yaml_list({yaml_text(to_text(after.idle)), yaml_text(to_text(after.longer))}));
   if (!after_idle.empty()) commands.put("after_idle", yaml_list(std::move(after_idle)));
   root.put("commands", std::move(commands));
+  if (d.delays.block_end > Duration{})
+    root.put("delays", yaml_mapping({{"block_end", to_text(d.delays.block_end)}}));
   if (c.device.polls)
     root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));
   if (const auto& slice = d.time_slice)
@@ -78,6 +80,10 @@ std::string device_text(const Calibration& c, const std::string& name, const std
         "so on; what it takes to\nnotice an end is contained in the kernels' times, so notice is 0. evict is "
         "what every eviction costs beside its longest\nblock-task. calibration.json has intervals and "
         "residuals."},
+       {"delays",
+        "block_end: from a block's end until the next one in its place is busy, of an original kernel's "
+        "short "
+        "blocks."},
        {"polls",
         "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
         "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
@@ -148,6 +154,7 @@ std::string json_text(const Calibration& c, const std::string& name, const std::
             {"mechanism", c.mechanism},
             {"useful", c.useful},
             {"unit", "ns"}};
+  if (!c.slower_for_a_while.empty()) json["slower_for_a_while"] = c.slower_for_a_while;
   if (c.together_under_mps) json["together_under_mps"] = *c.together_under_mps;
   if (const auto& e = c.expected_error)
     json["expected_error"] = {{"pairs", e->pairs},

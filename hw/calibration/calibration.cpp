@@ -100,6 +100,11 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
     if (mechanism != c.mechanism) continue;
     progress("launches after idle times");
     measure_after_idle(bench, plan, {0, 0});
+    progress("blocks in a row");
+    measure_original(bench, {0, 0});
+    const Kernel& shortest = bench.kernel({0, 0});
+    c.device.delays.block_end =
+        refill(c, mechanism, shortest.name, waves(c.device, shortest), plan.lengths.front());
     progress("copies");
     measure_copies(bench, plan, "copy h2d", CopyDirection::to_device);
     measure_copies(bench, plan, "copy d2h", CopyDirection::to_host);

@@ -59,6 +59,8 @@ struct Calibration {
   std::vector<FormsOfKernel> forms;
   // Persistent blocks of a launch, by kernel as in readings.
   std::map<std::string, std::int64_t> persistent_blocks;
+  // Kernels whose jobs took longer for a while, by this share at most; models leave that out (drift.hpp).
+  std::map<std::string, double> slower_for_a_while;
   std::vector<Client> clients;  // measured kernels with their times; one client per given client
   double useful = 0.5;          // share of a drain that does useful work, over all kernels
   std::vector<Reading> readings;

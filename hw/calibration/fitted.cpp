@@ -99,6 +99,15 @@ std::vector<AfterIdle> launches_after_idle(const Calibration& c, const std::stri
   return all;
 }
 
+Duration refill(const Calibration& c, const std::string& mechanism, const std::string& kernel,
+                std::int64_t waves, Duration length) {
+  const std::vector<double> originals = values(c, "original", mechanism, kernel);
+  if (originals.empty() || waves < 2) return {};
+  const double busy = static_cast<double>(waves) * static_cast<double>(length.ns);
+  const Duration each = rounded((median(originals) - busy) / static_cast<double>(waves - 1));
+  return each < Duration{} || each > length ? Duration{} : each;
+}
+
 double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
                  const std::string& kernel) {
   return median(values(c, quantity, mechanism, kernel));
@@ -159,13 +168,18 @@ void describe_kernels(Calibration& c, const std::string& mechanism, Duration see
       MeasuredLaunches launches = described(seen_of_it);
       launches.mechanism = mechanism;
       kernel.measured = std::make_shared<const MeasuredLaunches>(std::move(launches));
-      const auto delays = values(c, "eviction", mechanism, name);
-      if (delays.empty()) continue;  // all block-tasks are claimed at once
+      if (seen_of_it.slower > 0) c.slower_for_a_while[name] = seen_of_it.slower;
+      if (seen_of_it.evictions.empty()) continue;  // all block-tasks are claimed at once
+      std::vector<double> delays, works;
+      for (const SeenEviction& e : seen_of_it.evictions) {
+        delays.push_back(e.gone - e.ordered);
+        works.push_back(e.tasks / seen_of_it.tasks * seen_of_it.time - e.ordered);
+      }
       kernel.eviction_delay = rounded(median(delays));
       const double drain = static_cast<double>((*kernel.eviction_delay - seen).ns);
-      const double work = median_of(c, "work after an eviction's order", mechanism, name);
       if (drain <= 0) continue;
-      useful.push_back(std::clamp((work - static_cast<double>(seen.ns)) / drain, 0.0, 1.0));
+      const double work = median(works) - static_cast<double>(seen.ns);
+      useful.push_back(std::clamp(work / drain, 0.0, 1.0));
       kernel.useful = std::round(useful.back() * 1000) / 1000;
     }
   if (!useful.empty()) c.useful = std::round(median(useful) * 1000) / 1000;

@@ -25,6 +25,11 @@ BesideCopies commands_beside_copies(const Calibration& c, const std::string& mec
 // median.
 std::vector<AfterIdle> launches_after_idle(const Calibration& c, const std::string& mechanism);
 
+// From a block's end until the next one in its place is busy, by the original form of a kernel whose blocks
+// come in `waves` and are busy for `length`. 0 if it was not measured, or not that kernel alone.
+Duration refill(const Calibration& c, const std::string& mechanism, const std::string& kernel,
+                std::int64_t waves, Duration length);
+
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 

@@ -1,9 +1,10 @@
 // What was seen of a kernel's launches as a model has it.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <numeric>
+#include <optional>
 
+#include "hw/calibration/drift.hpp"
 #include "hw/calibration/launches.hpp"
 #include "hw/calibration/rounded.hpp"
 #include "models/fit/location.hpp"
@@ -98,6 +99,37 @@ void describe_evictions(const SeenLaunches& seen, MeasuredLaunches& out) {
   out.near = best_neighbours(out.evictions);
 }
 
+// A job as readings tell of it, in ns: whole, or evicted and then, as a rule, the rest.
+struct PlayedJob {
+  std::optional<double> whole, delay;
+  double ordered = 0, work = 0;
+  std::optional<SeenLaunch> rest;
+};
+
+void add_jobs(const std::vector<PlayedJob>& jobs, SeenLaunches& seen) {
+  std::vector<JobTime> times;
+  std::vector<std::size_t> timed;  // jobs known from end to end
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const PlayedJob& job = jobs[i];
+    if (job.whole) times.push_back({false, *job.whole});
+    if (job.delay && job.rest) times.push_back({true, job.ordered + *job.delay + job.rest->ns});
+    if (times.size() > timed.size()) timed.push_back(i);
+  }
+  const std::vector<double> slower = slowdowns(times, seen.time);
+  double by = 1;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const PlayedJob& job = jobs[i];
+    if (next < timed.size() && timed[next] == i) by = slower[next++];
+    seen.slower = std::max(seen.slower, by - 1);
+    if (job.whole) seen.after_another.push_back(*job.whole / by);
+    if (job.rest) seen.rests.push_back({job.rest->tasks, job.rest->ns / by});
+    if (job.delay)
+      seen.evictions.push_back({job.ordered / by, (job.ordered + *job.delay) / by,
+                                (job.ordered + job.work) / seen.time * seen.tasks});
+  }
+}
+
 }  // namespace
 
 std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions) {
@@ -127,27 +159,25 @@ MeasuredLaunches described(const SeenLaunches& seen) {
 SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, const std::string& name,
                            const Kernel& kernel) {
   SeenLaunches seen;
-  std::vector<double> whole, delays, orders, works;
-  const std::map<std::string, std::vector<double>*> wanted{
-      {"transformed", &whole},
-      {"launch after another", &seen.command},
-      {"pending work of the whole", &seen.pending_work},
-      {"pending work after an eviction", &seen.pending_work},
-      {"transformed after another", &seen.after_another},
-      {"eviction", &delays},
-      {"eviction's order", &orders},
-      {"work after an eviction's order", &works}};
+  std::vector<double> whole;
+  std::vector<PlayedJob> jobs;
   for (const Reading& r : c.readings) {
     if (r.kernel != name || r.mechanism != mechanism) continue;
-    if (const auto found = wanted.find(r.quantity); found != wanted.end()) found->second->push_back(r.value);
-    if (r.quantity == kRestOfKernel) seen.rests.push_back({static_cast<double>(r.parameter), r.value});
+    if (r.quantity == "transformed") whole.push_back(r.value);
+    if (r.quantity == "launch after another") seen.command.push_back(r.value);
+    if (r.quantity == "pending work of the whole" || r.quantity == "pending work after an eviction")
+      seen.pending_work.push_back(r.value);
+    if (r.quantity == "transformed after another") jobs.emplace_back().whole = r.value;
+    if (r.quantity == "eviction") jobs.emplace_back().delay = r.value;
+    if (jobs.empty()) continue;
+    if (r.quantity == "eviction's order") jobs.back().ordered = r.value;
+    if (r.quantity == "work after an eviction's order") jobs.back().work = r.value;
+    if (r.quantity == kRestOfKernel) jobs.back().rest = SeenLaunch{static_cast<double>(r.parameter), r.value};
   }
   seen.tasks = static_cast<double>(kernel.block_tasks.count);
   seen.blocks = static_cast<double>(c.persistent_blocks.at(name));
   seen.time = median_or_none(whole);
-  for (std::size_t i = 0; i < orders.size(); ++i)
-    seen.evictions.push_back(
-        {orders[i], orders[i] + delays[i], (orders[i] + works[i]) / seen.time * seen.tasks});
+  add_jobs(jobs, seen);
   return seen;
 }
 

@@ -45,6 +45,7 @@ struct SeenLaunches {
   std::vector<double> after_another;  // ns of whole launches
   std::vector<SeenLaunch> rests;
   std::vector<SeenEviction> evictions;
+  double slower = 0;  // share by which jobs took longer for a while; all times above are without it
 };
 // Needs at least one command.
 MeasuredLaunches described(const SeenLaunches& seen);
@@ -53,7 +54,7 @@ MeasuredLaunches described(const SeenLaunches& seen);
 // takes and how much is done, by leaving each out in turn.
 std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions);
 
-// The readings of a kernel that play_launches() added.
+// The readings of a kernel that play_launches() added, and its median time `transformed`.
 SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, const std::string& name,
                            const Kernel& kernel);
 

@@ -89,6 +89,11 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) 
   }
 }
 
+void measure_original(Bench& bench, KernelIndex k) {
+  for (std::size_t i = 0; i < 2 * kFewestReadings; ++i)
+    if (const auto time = bench.original(k)) bench.read("original", k, 0, *time);
+}
+
 void measure_after_idle(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
   for (const Duration idle : plan.idle)
     for (int i = 0; i < plan.after_idle; ++i) {

@@ -22,6 +22,8 @@ void measure_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelInde
 
 // Measurements of the device, with throttle kernels.
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
+// The original form of a throttle kernel.
+void measure_original(Bench& bench, KernelIndex k);
 // Launches after the device had nothing to do for each of the plan's times.
 void measure_after_idle(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 // Evicts at random moments, and times the order to the next launch's first block. For block-tasks that blocks

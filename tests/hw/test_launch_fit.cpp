@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "hw/calibration/drift.hpp"
 #include "hw/calibration/launches.hpp"
+#include "models/fit/location.hpp"
 #include "models/random.hpp"
 #include "sim/world.hpp"
 #include "tests/catch.hpp"
@@ -135,4 +137,86 @@ TEST_CASE("played launches: what the world does is found again") {
     check_near(e.gone - e.ordered, static_cast<double>((like->gone - like->ordered).ns), 2);
     check_near(e.work - e.ordered, static_cast<double>((like->work - like->ordered).ns), 2);
   }
+}
+
+namespace {
+
+// 140 jobs of a kernel, one in seven whole, the others evicted at moments spread over its time. Those from
+// `first` to `last` run at a clock that is lower by `share`. Rounds of block-tasks in step end when all of
+// one are done.
+std::vector<Reading> readings_of_jobs(double share, std::size_t first, std::size_t last, double round) {
+  std::vector<Reading> all;
+  Stream random(3, "drift", {});
+  const auto tell = [&](const char* quantity, std::int64_t parameter, double value) {
+    all.push_back({quantity, "flag-copy", "A", parameter, std::round(value)});
+  };
+  for (int i = 0; i < 10; ++i) tell("transformed", 0, kTime);
+  for (std::size_t job = 0; job < 140; ++job) {
+    const double clock = job >= first && job < last ? 1 + share : 1, noise = 500 * random.normal();
+    tell("launch after another", 0, 9'000);
+    if (job % 7 == 0) {
+      tell("transformed after another", 0, (kTime + 4'000) * clock + noise);
+      continue;
+    }
+    const double ordered = 0.97 * kTime * random.uniform();
+    const double worked = std::ceil((ordered / clock + 10'000) / round) * round;  // of the kernel's time
+    const double tasks = std::min(kTasks - 1, std::floor(worked / kTime * kTasks));
+    const double gone = (worked + 10'000) * clock + noise;
+    tell("eviction", 0, gone - ordered);
+    tell("eviction's order", 0, ordered);
+    tell("work after an eviction's order", 0, tasks / kTasks * kTime - ordered);
+    tell(kRestOfKernel, static_cast<std::int64_t>(kTasks - tasks),
+         (kTime * (1 - tasks / kTasks) + 4'000) * clock);
+  }
+  return all;
+}
+
+SeenLaunches seen_in(std::vector<Reading> readings) {
+  Calibration c;
+  c.persistent_blocks["A"] = static_cast<std::int64_t>(kBlocks);
+  c.readings = std::move(readings);
+  Kernel kernel;
+  kernel.block_tasks = {static_cast<std::int64_t>(kTasks)};
+  return seen_launches(c, "flag-copy", "A", kernel);
+}
+
+double median_work(const SeenLaunches& seen) {
+  std::vector<double> works;
+  for (const SeenEviction& e : seen.evictions) works.push_back(e.tasks / kTasks * kTime - e.ordered);
+  return median(works);
+}
+
+}  // namespace
+
+TEST_CASE("launch fit: a clock that falls for a while is left out of what launches take") {
+  const SeenLaunches steady = seen_in(readings_of_jobs(0, 0, 0, 1'000));
+  CHECK(steady.slower == 0);
+  CHECK(std::abs(median(steady.after_another) - kTime - 4'000) < 500);
+  const SeenLaunches drifting = seen_in(readings_of_jobs(0.06, 30, 120, 1'000));
+  CHECK(std::abs(drifting.slower - 0.06) < 0.003);
+  CHECK(drifting.evictions.size() == steady.evictions.size());
+  CHECK(std::abs(median(drifting.after_another) - median(steady.after_another)) < 3'000);
+  CHECK(std::abs(median_work(drifting) - median_work(steady)) < 3'000);
+  const MeasuredLaunches found = described(drifting), usual = described(steady);
+  check_near(found.after_another, static_cast<double>(usual.after_another.ns), 3'000);
+  check_near(found.each, static_cast<double>(usual.each.ns), 5'000);
+}
+
+TEST_CASE("launch fit: moments within long block-tasks are not taken for a clock") {
+  const SeenLaunches seen = seen_in(readings_of_jobs(0, 0, 0, 45'000));
+  CHECK(seen.slower == 0);
+}
+
+TEST_CASE("slowdowns: single slow jobs are no drift, and few jobs show none") {
+  std::vector<JobTime> jobs(60, {false, kTime});
+  for (std::size_t i = 0; i < jobs.size(); i += 5) jobs[i].ns = 1.3 * kTime;
+  CHECK(slowdowns(jobs, kTime) == std::vector<double>(60, 1.0));
+  for (std::size_t i = 20; i < 40; ++i) jobs[i] = {i % 2 == 0, 1.1 * kTime};
+  for (std::size_t i = 40; i < 60; ++i) jobs[i] = {i % 2 == 0, kTime};
+  const std::vector<double> found = slowdowns(jobs, kTime);
+  CHECK(found[10] == 1);
+  CHECK(std::abs(found[30] - 1.1) < 1e-9);
+  CHECK(found[50] == 1);
+  jobs.resize(19);
+  CHECK(slowdowns(jobs, kTime) == std::vector<double>(19, 1.0));
 }

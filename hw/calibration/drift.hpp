@@ -1,0 +1,20 @@
+// Jobs that took longer for a while. A GPU's clock falls as the GPU nears its power limit, so kernels that
+// compute much take up to a tenth longer for tens of milliseconds. Gangway's model has no such clock.
+#pragma once
+
+#include <vector>
+
+namespace gangway {
+
+// A job of a kernel. All jobs do the same work.
+struct JobTime {
+  bool evicted = false;  // once; or never
+  double ns = 0;         // on the device, over all launches
+};
+
+// Factors by which jobs, in the order in which they ran, were slower than the quickest tenth of their kind.
+// Each is the median of what the job and its neighbours show, so a factor does not follow single jobs. All
+// are 1 unless some job was slower than that by more than 2 % of `time`, the kernel's time in ns.
+std::vector<double> slowdowns(const std::vector<JobTime>& jobs, double time);
+
+}  // namespace gangway
