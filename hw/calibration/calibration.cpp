@@ -101,7 +101,7 @@ Calibration calibrate(const RealDeviceEntry& entry, const CalibrationPlan& plan,
     progress("launches after idle times");
     measure_after_idle(bench, plan, {0, 0});
     progress("blocks in a row");
-    measure_original(bench, {0, 0});
+    measure_blocks_in_a_row(bench, {0, 0});
     const Kernel& shortest = bench.kernel({0, 0});
     c.device.delays.block_end =
         refill(c, mechanism, shortest.name, waves(c.device, shortest), plan.lengths.front());

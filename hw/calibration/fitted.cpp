@@ -101,7 +101,7 @@ std::vector<AfterIdle> launches_after_idle(const Calibration& c, const std::stri
 
 Duration refill(const Calibration& c, const std::string& mechanism, const std::string& kernel,
                 std::int64_t waves, Duration length) {
-  const std::vector<double> originals = values(c, "original", mechanism, kernel);
+  const std::vector<double> originals = values(c, kBlocksInARow, mechanism, kernel);
   if (originals.empty() || waves < 2) return {};
   const double busy = static_cast<double>(waves) * static_cast<double>(length.ns);
   const Duration each = rounded((median(originals) - busy) / static_cast<double>(waves - 1));

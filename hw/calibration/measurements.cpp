@@ -89,9 +89,9 @@ void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k) 
   }
 }
 
-void measure_original(Bench& bench, KernelIndex k) {
+void measure_blocks_in_a_row(Bench& bench, KernelIndex k) {
   for (std::size_t i = 0; i < 2 * kFewestReadings; ++i)
-    if (const auto time = bench.original(k)) bench.read("original", k, 0, *time);
+    if (const auto time = bench.original(k)) bench.read(kBlocksInARow, k, 0, *time);
 }
 
 void measure_after_idle(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {

@@ -8,6 +8,7 @@ namespace gangway {
 
 constexpr std::size_t kFewestReadings = 10;                    // of any quantity
 constexpr const char* kLaunchAfterIdle = "launch after idle";  // each idle time has its own parameter
+constexpr const char* kBlocksInARow = "blocks in a row";
 constexpr Duration kShortTask{10'000};  // block-tasks too short for persistent blocks to run in step
 
 void warm_up(Bench& bench, Duration length);
@@ -22,8 +23,8 @@ void measure_beside_copies(Bench& bench, const CalibrationPlan& plan, KernelInde
 
 // Measurements of the device, with throttle kernels.
 void measure_commands(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
-// The original form of a throttle kernel.
-void measure_original(Bench& bench, KernelIndex k);
+// The original form of a throttle kernel: its time, whole.
+void measure_blocks_in_a_row(Bench& bench, KernelIndex k);
 // Launches after the device had nothing to do for each of the plan's times.
 void measure_after_idle(Bench& bench, const CalibrationPlan& plan, KernelIndex k);
 // Evicts at random moments, and times the order to the next launch's first block. For block-tasks that blocks

@@ -208,3 +208,28 @@ TEST_CASE("launches after idle times: medians beyond launches one after the othe
   CHECK(found[1].longer == Duration{15'000});
   CHECK(launches_after_idle(c, "proxy").empty());
 }
+
+TEST_CASE("calibration: what blocks in a row take longer than they are busy") {
+  Calibration c;
+  const auto refill_of = [&](std::initializer_list<double> times) {
+    c.readings.clear();
+    for (const double ns : times) c.readings.push_back({kBlocksInARow, "flag-copy", "throttle-2us", 0, ns});
+    return refill(c, "flag-copy", "throttle-2us", 1'500, Duration{2'000});
+  };
+  CHECK(refill_of({3'000'000 + 1'499 * 310.0, 3'000'000 + 1'499 * 309.0, 9e6}) == Duration{310});
+  CHECK(refill_of({2'990'000, 2'990'000, 2'990'000}) == Duration{0});
+  CHECK(refill_of({9e6, 9e6}) == Duration{0});  // more than a block: something else was there, too
+  CHECK(refill_of({}) == Duration{0});
+  CHECK(refill(c, "proxy", "throttle-2us", 1'500, Duration{2'000}) == Duration{0});
+}
+
+TEST_CASE(
+    "calibration: the files say what blocks in a row take longer, and which kernels were slow for a while") {
+  Calibration c = measured({1'300_ns, 1'000_ns, 400_ns}, 132);
+  CHECK(Files(c).text("device.yaml").find("delays") == std::string::npos);
+  CHECK(Files(c).text("calibration.json").find("slower_for_a_while") == std::string::npos);
+  c.device.delays.block_end = 310_ns;
+  c.slower_for_a_while["BS"] = 0.05;
+  CHECK(Files(c).device().delays.block_end == 310_ns);
+  CHECK(nlohmann::json::parse(Files(c).text("calibration.json")).at("slower_for_a_while").at("BS") == 0.05);
+}
