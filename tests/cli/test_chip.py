@@ -16,7 +16,11 @@ ON_HOST = {
     "effisha-fig11": [*KERNELS, "replications=1", "published=[]", "sweep={policies.pkm.params.latency: [1 ms, 0.1 ms]}"],
     "effisha-fig12": ["policies=[fcfs, piv, dprr]", "published=[]", "permutations=1"],
     "effisha-fig13": ["horizon=150 ms", "sweep={workload.clients.urgent.repeat.think: [1 ms]}"],
-    "microkernels": [*KERNELS, "policies=[{name: fcfs, label: one-by-one}, {name: microkernel-rr, params: {state: resident}}]", "permutations=1", "sweep={policies.microkernel-rr.params.slice: [1 ms, 0.1 ms]}"],
+    "effisha-fig13-native": ["policies=[{name: fcfs, label: no-eviction}, piv, {name: pkm, params: {latency: 0.1 ms}, mechanism: slice}]"]
+                            + [f"workload.clients.{us}-us.kernels.{us}-us.block_tasks={20_000 // us}" for us in (20, 50, 100, 200)]
+                            + [f"workload.clients.{us}-us.kernels.{us}-us.measured.in_step=1" for us in (50, 100, 200)],
+    "microkernels": [*KERNELS, "policies=[{name: fcfs, label: one-by-one}, {name: microkernel-rr, params: {state: resident}}]", "permutations=1",
+                     "sweep={policies.microkernel-rr.params.slice: [1 ms, 0.1 ms]}"],
 }
 
 
@@ -38,7 +42,7 @@ class Chip(ProgramTest):
                     rows = table(out / "jobs.csv")
                     finished = [row for row in rows if row["outcome"] == "finished"]
                     self.assertGreater(len(finished), 0)
-                    if name != "effisha-fig13":  # which ends at a horizon
+                    if not name.startswith("effisha-fig13"):  # they end at a horizon
                         self.assertEqual(len(finished), len(rows))
                     for row in table(out / "published.csv"):
                         self.assertEqual((row["class"], row["verdict"]), ("open", "shown"))
@@ -47,11 +51,11 @@ class Chip(ProgramTest):
         return {row["policy"]: float(row[column]) for row in table(out / "summary.csv")}
 
     def test_fewer_looks_cost_less(self):
-        for name in ("effisha-fig10", "effisha-fig10-lengths"):
+        for name, most in (("effisha-fig10", 1.05), ("effisha-fig10-lengths", 1.1)):  # the latter's forms cost 7 % without a look
             antt = self.summary(self.play(name, "sim"), "antt")
             self.assertGreater(antt["basic"], 10 * antt["proxy"])
             self.assertGreater(antt["proxy"], antt["effisha"])
-            self.assertLess(antt["effisha"], 1.05)
+            self.assertLess(antt["effisha"], most)
             self.assertLess(antt["original"], 1.01)
 
     def test_slices_that_leave_sooner_cost_more(self):
@@ -62,7 +66,8 @@ class Chip(ProgramTest):
     def test_longer_block_tasks_leave_later_unless_they_are_in_step(self):
         rows = table(self.play("effisha-fig13", "sim") / "clients.csv")
         for policy in ("proxy", "flag-copy", "write-value"):
-            delay = {row["client"]: float(row["eviction_delay_ns_mean"]) for row in rows if row["policy"] == policy and row["point"] == "0" and row["client"] != "urgent"}
+            delay = {row["client"]: float(row["eviction_delay_ns_mean"]) for row in rows
+                     if row["policy"] == policy and row["point"] == "0" and row["client"] != "urgent"}
             spread = [delay[f"{us}-us"] for us in (2, 5, 10, 20)]
             self.assertEqual(spread, sorted(spread))
             self.assertLess(spread[0], 20_000)

@@ -101,7 +101,8 @@ class EffishaOnAnH200(unittest.TestCase):
     def setUpClass(cls):
         five = ("device=h200/calibration/device.yaml", "workload=h200/calibration/workload.yaml")
         cls.sides = {name: (CHIP / "h200" / name, predict(cls, name, *settings))
-                     for name, settings in (("effisha-fig10", five), ("effisha-fig12", five[:1]), ("effisha-fig13", five[:1]), ("microkernels", five))}
+                     for name, settings in (("effisha-fig10", five), ("effisha-fig12", five[:1]), ("effisha-fig13", five[:1]),
+                                            ("microkernels", five))}
 
     def rows(self, name, file, *keys):
         return [by(table(side / file), *keys) for side in self.sides[name]]
