@@ -14,7 +14,8 @@ struct JobTime {
 
 // Factors by which jobs, in the order in which they ran, were slower than the quickest tenth of their kind.
 // Each is the median of what the job and its neighbours show, so a factor does not follow single jobs. All
-// are 1 unless some job was slower than that by more than 2 % of `time`, the kernel's time in ns.
+// are 1 unless some are above 1.02 (of `time`, the kernel's time in ns), and unless the neighbours of jobs
+// tell their times, which they do not where a job takes one or the other time at random.
 std::vector<double> slowdowns(const std::vector<JobTime>& jobs, double time);
 
 }  // namespace gangway

@@ -220,3 +220,11 @@ TEST_CASE("slowdowns: single slow jobs are no drift, and few jobs show none") {
   jobs.resize(19);
   CHECK(slowdowns(jobs, kTime) == std::vector<double>(19, 1.0));
 }
+
+TEST_CASE("slowdowns: one or the other of two times, at random, is no drift") {
+  Stream random(5, "drift", {});
+  std::vector<JobTime> jobs;
+  for (int i = 0; i < 140; ++i)
+    jobs.push_back({i % 7 != 0, kTime * (random.uniform() < 0.45 ? 1.033 : 1.0) + 500 * random.normal()});
+  CHECK(slowdowns(jobs, kTime) == std::vector<double>(140, 1.0));
+}
