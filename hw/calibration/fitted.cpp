@@ -105,7 +105,7 @@ Duration refill(const Calibration& c, const std::string& mechanism, const std::s
   if (originals.empty() || waves < 2) return {};
   const double busy = static_cast<double>(waves) * static_cast<double>(length.ns);
   const Duration each = rounded((median(originals) - busy) / static_cast<double>(waves - 1));
-  return each < Duration{} || each > length ? Duration{} : each;
+  return each > length ? Duration{} : each;
 }
 
 double median_of(const Calibration& c, const std::string& quantity, const std::string& mechanism,
