@@ -13,6 +13,23 @@
 
 namespace gangway::live {
 
+namespace {
+
+constexpr timeval kMost{5, 0};  // a daemon that is stopped must not stop its clients
+
+// Calls again when a signal has interrupted it; but a program whose timers keep interrupting it has an end,
+// too. EAGAIN then.
+template <typename Call>
+auto uninterrupted(const Call& call) {
+  const std::int64_t until = monotonic_ns() + std::int64_t{kMost.tv_sec} * 1'000'000'000;
+  auto result = call();
+  while (result < 0 && errno == EINTR && monotonic_ns() < until) result = call();
+  if (result < 0 && errno == EINTR) errno = EAGAIN;
+  return result;
+}
+
+}  // namespace
+
 void Descriptor::reset(int fd) {
   if (fd_ >= 0) close(fd_);
   fd_ = fd;
@@ -34,15 +51,12 @@ Descriptor connect_to(const std::string& path) {
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
   Descriptor fd = beyond_standard(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!fd) return {};
-  const timeval most{5, 0};  // a daemon that is stopped must not stop its clients
-  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
-  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most);  // also of connect()
-  const std::int64_t until = monotonic_ns() + std::int64_t{most.tv_sec} * 1'000'000'000;
-  int failed = 0;
-  do failed = connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  while (failed != 0 && errno == EINTR && monotonic_ns() < until);
-  if (failed != 0 && errno == EINTR) errno = EAGAIN;
-  if (failed != 0) return {};
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kMost, sizeof kMost);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kMost, sizeof kMost);  // also of connect()
+  if (uninterrupted([&] {
+        return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+      }) != 0)
+    return {};
   return fd;
 }
 
@@ -61,10 +75,7 @@ bool send_record(int socket, const void* data, std::size_t size, const int* desc
     header->cmsg_len = CMSG_LEN(count * sizeof(int));
     std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
   }
-  ssize_t sent = 0;
-  do sent = sendmsg(socket, &message, MSG_NOSIGNAL);
-  while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(size);
+  return uninterrupted([&] { return sendmsg(socket, &message, MSG_NOSIGNAL); }) == static_cast<ssize_t>(size);
 }
 
 bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors, std::size_t expected,
@@ -76,9 +87,7 @@ bool receive_record(int socket, void* data, std::size_t size, Descriptors* descr
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  ssize_t got = 0;
-  do got = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  while (got < 0 && errno == EINTR);
+  const ssize_t got = uninterrupted([&] { return recvmsg(socket, &message, MSG_CMSG_CLOEXEC); });
   if (got < 0) return false;
   std::size_t received = 0;
   for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
