@@ -63,6 +63,11 @@ class Page(InAFolder):
     def test_the_expected_error_of_predictions_is_told(self):
         self.calibrate(expected_error={'pairs': 6, 'jobs': 144, 'ntt_p50': 0.0123, 'ntt_p90': 0.04, 'ntt_bias': -0.01})
         self.assertIn('NTT of single jobs 1.2 % (median), 4.0 % (90th percentile), by 144 jobs of 6 pairs', hw_report.text(self.folder))
+        self.assertNotIn('for a while', hw_report.text(self.folder))
+
+    def test_kernels_that_were_slow_for_a_while_are_told(self):
+        self.calibrate(slower_for_a_while={'CCONV': 0.087, 'BS': 0.052})
+        self.assertIn('longer for a while, which predictions leave out: BS (5 %), CCONV (9 %).', hw_report.text(self.folder))
 
     def test_other_kernels_have_no_paper_beside_them(self):
         self.calibrate(kernels={'VA': KERNELS['VA']})

@@ -67,6 +67,7 @@ class _Calibration:
             self.facts = f'{about["gpu"]}, {about["driver"]}; gangway {about["gangway"]} {about["commit"]}: `{about["command"]}`'
             self.useful = float(about['useful'])
             self.expected = {key: float(value) for key, value in about.get('expected_error', {}).items()}
+            self.slower = {kernel: float(share) for kernel, share in about.get('slower_for_a_while', {}).items()}
             self._found = {(q['quantity'], q['kernel'], q['parameter'], q['mechanism']): q for q in about['quantities']}
             self.forms = {kernel['kernel']: kernel for kernel in about.get('kernels', [])}
             self.mechanism = next(how for what, _, _, how in self._found if what == 'original')
@@ -135,6 +136,9 @@ def _table_two(found, printed):
            f'not of these kernels but of a throttle kernel with block-tasks of {_number(length / 1e3)} µs: '
            f'median {_number(beside / 1e3)} µs (goal 7), 99th percentile {_number(late / 1e3)} µs (goal 25). '
            f'Useful share of a drain: {found.useful:g}.')
+    if found.slower:
+        told = ', '.join(f'{kernel} ({100 * share:.0f} %)' for kernel, share in sorted(found.slower.items()))
+        yield f'Kernels that took up to so much longer for a while, which predictions leave out: {told}.'
     if found.expected:
         yield (f'Expected error of predictions: NTT of single jobs {100 * found.expected["ntt_p50"]:.1f} % (median), '
                f'{100 * found.expected["ntt_p90"]:.1f} % (90th percentile), by {found.expected["jobs"]:.0f} jobs of '
