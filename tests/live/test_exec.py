@@ -303,6 +303,8 @@ class Programs(unittest.TestCase):
         daemon = Daemon("--policy", "piv")
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGALRM, signal.SIGRTMIN + 3):
             with self.subTest(number):
+                # A signal that is ignored here, as under nohup, would be ignored there, too.
+                self.addCleanup(signal.signal, number, signal.signal(number, lambda *_: None))
                 process = daemon.start("bash", "-c", f"trap 'echo ended; exit 5' {int(number)}; echo ready; while :; do sleep 0.05; done")
                 self.assertEqual(process.stdout.readline(), "ready\n")
                 process.send_signal(number)
