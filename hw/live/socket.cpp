@@ -17,15 +17,20 @@ namespace {
 
 constexpr timeval kMost{5, 0};  // a daemon that is stopped must not stop its clients
 
-// Calls again when a signal has interrupted it; but a program whose timers keep interrupting it has an end,
-// too. EAGAIN then.
-template <typename Call>
-auto uninterrupted(const Call& call) {
+// Calls again when a signal has interrupted it. But a program whose timers keep interrupting it has an end,
+// too, if the socket has one (`limit`: its option): then `last` is called, which does not wait.
+template <typename Call, typename Last>
+auto uninterrupted(int socket, int limit, const Call& call, const Last& last) {
   const std::int64_t until = monotonic_ns() + std::int64_t{kMost.tv_sec} * 1'000'000'000;
-  auto result = call();
-  while (result < 0 && errno == EINTR && monotonic_ns() < until) result = call();
-  if (result < 0 && errno == EINTR) errno = EAGAIN;
-  return result;
+  for (;;) {
+    const auto result = call();
+    if (result >= 0 || errno != EINTR) return result;
+    if (monotonic_ns() < until) continue;
+    timeval most{};
+    socklen_t size = sizeof most;
+    getsockopt(socket, SOL_SOCKET, limit, &most, &size);
+    if (most.tv_sec != 0 || most.tv_usec != 0) return last();
+  }
 }
 
 }  // namespace
@@ -53,10 +58,14 @@ Descriptor connect_to(const std::string& path) {
   if (!fd) return {};
   setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &kMost, sizeof kMost);
   setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kMost, sizeof kMost);  // also of connect()
-  if (uninterrupted([&] {
-        return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
-      }) != 0)
-    return {};
+  const auto made = [&] {
+    return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  };
+  const auto given_up = [] {
+    errno = EAGAIN;
+    return -1;
+  };
+  if (uninterrupted(fd.get(), SO_SNDTIMEO, made, given_up) != 0) return {};
   return fd;
 }
 
@@ -75,7 +84,10 @@ bool send_record(int socket, const void* data, std::size_t size, const int* desc
     header->cmsg_len = CMSG_LEN(count * sizeof(int));
     std::memcpy(CMSG_DATA(header), descriptors, count * sizeof(int));
   }
-  return uninterrupted([&] { return sendmsg(socket, &message, MSG_NOSIGNAL); }) == static_cast<ssize_t>(size);
+  const auto sent = [&](int flags) { return sendmsg(socket, &message, MSG_NOSIGNAL | flags); };
+  return uninterrupted(
+             socket, SO_SNDTIMEO, [&] { return sent(0); }, [&] { return sent(MSG_DONTWAIT); }) ==
+         static_cast<ssize_t>(size);
 }
 
 bool receive_record(int socket, void* data, std::size_t size, Descriptors* descriptors, std::size_t expected,
@@ -87,7 +99,9 @@ bool receive_record(int socket, void* data, std::size_t size, Descriptors* descr
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  const ssize_t got = uninterrupted([&] { return recvmsg(socket, &message, MSG_CMSG_CLOEXEC); });
+  const auto received_by = [&](int flags) { return recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flags); };
+  const ssize_t got = uninterrupted(
+      socket, SO_RCVTIMEO, [&] { return received_by(0); }, [&] { return received_by(MSG_DONTWAIT); });
   if (got < 0) return false;
   std::size_t received = 0;
   for (cmsghdr* h = CMSG_FIRSTHDR(&message); h != nullptr; h = CMSG_NXTHDR(&message, h)) {
