@@ -176,10 +176,8 @@ int calibrate(const CalibrateArguments& arguments, const std::string& command) {
     fmt::print("useful share of a drain: {} (median), for kernels without one as mechanism.params.useful\n",
                calibration.useful);
     for (const auto& [kernel, share] : calibration.slower_for_a_while)
-      fmt::print(
-          "{} took up to {:.0f} % longer for a while, as if the device's clock had fallen: the files "
-          "leave that out\n",
-          kernel, 100 * share);
+      fmt::print("{} took up to {:.0f} % longer for a while: the files leave that out\n", kernel,
+                 100 * share);
     if (const auto& e = calibration.expected_error)
       fmt::print(
           "expected error of NTT: {:.1f} % (median), {:.1f} % (90th percentile), by {} jobs of {} pair{} of "

@@ -228,3 +228,14 @@ TEST_CASE("slowdowns: one or the other of two times, at random, is no drift") {
     jobs.push_back({i % 7 != 0, kTime * (random.uniform() < 0.45 ? 1.033 : 1.0) + 500 * random.normal()});
   CHECK(slowdowns(jobs, kTime) == std::vector<double>(140, 1.0));
 }
+
+TEST_CASE("slowdowns: a scheduler that is slow for a while makes evictions longer, not the kernel") {
+  Stream random(6, "drift", {});
+  std::vector<JobTime> jobs;
+  for (int i = 0; i < 140; ++i) {
+    const bool evicted = i % 7 != 0;
+    const double late = evicted && i >= 40 && i < 110 ? 0.05 * kTime : 0;
+    jobs.push_back({evicted, kTime + late + 500 * random.normal()});
+  }
+  CHECK(slowdowns(jobs, kTime) == std::vector<double>(140, 1.0));
+}
