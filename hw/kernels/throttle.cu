@@ -131,7 +131,8 @@ const KernelRegistration<Throttle> registered{
 std::shared_ptr<const KernelCode> throttle_like(const Kernel& kernel, std::int64_t resident,
                                                 PollingForm polling) {
   const std::int64_t at_once = std::min(resident, kernel.block_tasks.count);
-  const Duration time = polling == PollingForm::none ? kernel.time : kernel.transformed();
+  const bool as_busy = polling == PollingForm::none || kernel.block_task_length;
+  const Duration time = as_busy ? kernel.time : kernel.transformed();
   return std::make_shared<Throttle>(
       Shape{kernel.block_tasks.count, kernel.threads(),
             Duration{mul_div_ceil(time.ns, at_once, kernel.block_tasks.count)}});
