@@ -191,3 +191,25 @@ TEST_CASE("a kernel without code throttles for as long as its preemptible form t
   problem->block_task(0);
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::microseconds(210));
 }
+
+TEST_CASE(
+    "a kernel without code that says how long its block-tasks are keeps busy for so long in every form") {
+  Kernel kernel;
+  kernel.block_tasks = {1000};
+  kernel.block = {256, 1, 1};
+  kernel.time = {200'000'000};
+  kernel.transformation_overhead = 1.5;
+  const auto lasts = [&] {  // one of ten block-tasks of each of 100 blocks
+    const auto code = throttle_like(kernel, 100);
+    const auto problem = code->on_host(1);
+    const auto begin = std::chrono::steady_clock::now();
+    problem->block_task(0);
+    return std::chrono::steady_clock::now() - begin;
+  };
+  CHECK(lasts() >= std::chrono::milliseconds(30));
+  kernel.block_task_length = Duration{20'000'000};
+  auto least = lasts();
+  for (int i = 0; i < 5; ++i) least = std::min(least, lasts());
+  CHECK(least >= std::chrono::milliseconds(20));
+  CHECK(least < std::chrono::milliseconds(29));
+}

@@ -2,6 +2,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -27,6 +29,7 @@ class Silent {
     REQUIRE(listen(socket_.get(), 5) == 0);
   }
   const std::string& path() const { return path_; }
+  int socket() const { return socket_.get(); }
 
  private:
   gangway::testing::ScratchFolder folder_;
@@ -72,6 +75,30 @@ TEST_CASE("A daemon that says nothing holds up a program whose timers ring for n
   const double seconds = static_cast<double>(monotonic_ns() - began) / 1e9;
   CHECK(seconds > 4.9);
   CHECK(seconds < 8);
+}
+
+TEST_CASE("A program that was stopped for long takes the answer that has come meanwhile", "[live]") {
+  const Silent silent;
+  const pid_t child = fork();
+  if (child == 0) {
+    const Descriptor fd = connect_to(silent.path());
+    int answer = 0;
+    const bool received = fd && receive_record(fd.get(), &answer, sizeof answer);
+    _exit(received && answer == 42 ? 0 : 1);
+  }
+  REQUIRE(child > 0);
+  const Descriptor fd(accept4(silent.socket(), nullptr, nullptr, SOCK_CLOEXEC));
+  REQUIRE(fd);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // it waits
+  kill(child, SIGSTOP);
+  const int answer = 42;
+  CHECK(send_record(fd.get(), &answer, sizeof answer));
+  std::this_thread::sleep_for(std::chrono::milliseconds(5'500));
+  kill(child, SIGCONT);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
 }
 
 }  // namespace gangway::live
