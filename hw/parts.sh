@@ -164,8 +164,8 @@ hw_compare_twice() {
     "$binaries/gangway" compare "$folder/cuda" "$folder/again" && hw_compare "$1"
 }
 
-# Task sets of the calibrated kernels, held against their bounds, with costs that a virtual machine mostly keeps. Cut off before ten minutes are over: the part then counts as failed, and the next
-# ./dev hw resumes it.
+# Task sets of the calibrated kernels, held against their bounds, with costs that a virtual machine mostly keeps. Cut off before ten minutes
+# are over: the part then counts as failed, and the next ./dev hw resumes it.
 hw_bound() {
   timeout --foreground --signal=INT --kill-after=20 570 \
     "$binaries/gangway" bound --world cuda --draw 200 --from "$out/calibration" --out "$out/bound" --run 0.5 --margin 2 \

@@ -81,9 +81,8 @@ std::string device_text(const Calibration& c, const std::string& name, const std
         "what every eviction costs beside its longest\nblock-task. calibration.json has intervals and "
         "residuals."},
        {"delays",
-        "block_end: from a block's end until the next one in its place is busy, of an original kernel's "
-        "short "
-        "blocks."},
+        "block_end: from a block's end until the next one in its place is busy, of an original "
+        "kernel's short blocks."},
        {"polls",
         "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
         "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
