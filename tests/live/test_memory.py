@@ -130,6 +130,21 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, programs, *[f"random {steps}\n"] * 3)
         daemon.end()
 
+    def test_what_pytorch_allocates_under_moves(self):
+        # Recorded on a GPU. No two fit together; in moves each is away most of the time.
+        rounds = 20 if LONG else 1
+        daemon = self.daemon("rr", "--param", "quantum=300 ms", "--linger", "100 ms", device=450)
+        programs, answers = [], []
+        for mode, name in (("replays", "plain"), ("replays", "expandable"), ("replays-blocks", "collected")):
+            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "allocations", name + ".txt")
+            programs.append(self.start(daemon, mode, "1", str(rounds), "1", path))
+            with open(path) as file:
+                answers.append(f"replayed {rounds * sum(not line.startswith('#') for line in file)}\n")
+        self.all_end_well(daemon, programs, *answers)
+        came = [client for _, step, client, *_ in daemon.end()[2] if step == "came"]
+        self.assertEqual(len(set(came)), 3)
+        self.assertGreater(len(came), 6)
+
     def test_memory_that_goes_with_its_context(self):
         daemon = self.daemon("rr")
         self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")

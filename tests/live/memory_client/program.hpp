@@ -93,10 +93,15 @@ class Program {
       if (base != block.at || whole != block.size) fail("an address range");
     }
     held_ += block.size;
-    block.words.resize((block.size + kProbe - 1) / kProbe + 1);
     blocks_.push_back(std::move(block));
-    write(blocks_.back());
+    fill(blocks_.back());
     return true;
+  }
+
+  // The first contents of memory that somebody has allocated.
+  void fill(Block& block) {
+    block.words.resize((block.size + kProbe - 1) / kProbe + 1);
+    write(block);
   }
 
   void write(Block& block) {
@@ -213,6 +218,7 @@ class Program {
   }
   std::vector<Block>& blocks() { return blocks_; }
   std::size_t held() const { return held_; }
+  CUstream stream() const { return stream_; }
 
   [[noreturn]] static void fail(const char* what) {
     std::printf("%s is wrong\n", what);
