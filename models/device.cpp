@@ -153,10 +153,14 @@ void read_arbitration(Mapping& m, Device& device) {
     TimeSlice& read = device.time_slice.emplace();
     read.length = s.need("length").duration(Duration{1});
     read.context_switch = s.need("switch").duration();
+    if (auto order = s.maybe("order"))
+      read.order = order->one_of({"waiting", "creation"}) == "waiting" ? TimeSlice::Order::waiting
+                                                                       : TimeSlice::Order::creation;
     if (auto stop = s.maybe("stop")) read.stop = stop->duration();
     if (auto resume = s.maybe("resume")) read.resume = resume->duration();
     const auto renewal = s.maybe("renewal");
     read.renewal = renewal ? renewal->duration(Duration{1}) : read.length;
+    if (auto choice = s.maybe("choice")) read.choice = choice->duration();
     if (auto linger = s.maybe("linger")) read.linger = linger->duration(Duration{}, read.context_switch);
     s.finish();
   }

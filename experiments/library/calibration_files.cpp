@@ -68,6 +68,8 @@ std::string device_text(const Calibration& c, const std::string& name, const std
   if (const auto& slice = d.time_slice)
     root.put("time_slice", yaml_mapping({{"length", to_text(slice->length)},
                                          {"switch", to_text(slice->context_switch)},
+                                         {"order", "creation"},
+                                         {"choice", "100 us"},
                                          {"stop", to_text(slice->stop)},
                                          {"resume", to_text(slice->resume)},
                                          {"renewal", to_text(slice->renewal)},
@@ -87,7 +89,9 @@ std::string device_text(const Calibration& c, const std::string& name, const std
         "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
         "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
         "already."},
-       {"time_slice", "Between contexts of two processes without MPS; rules: sim/recorded/README.md."}});
+       {"time_slice",
+        "Between contexts of two processes without MPS; rules: sim/recorded/README.md. order and choice were "
+        "found on H200s with nine\nprocesses, and are not measured here."}});
 }
 
 Node launches(const MeasuredLaunches& m) {

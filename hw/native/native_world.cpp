@@ -49,12 +49,12 @@ class InProcesses : public NativeStage {
             "device.arbitration: mps: no control daemon (nvidia-cuda-mps-control -d) can be started");
     }
     const auto environment = mps_ ? mps_->environment() : std::vector<std::string>{};
-    for (const auto& clients : plan.processes()) {
+    for (const auto& clients : plan.processes()) {  // time slices go round in the order of contexts' creation
       processes_.push_back(
           std::make_unique<NativeProcess>(plan.client(clients.front()).name, command, environment));
       processes_.back()->ask({{"setup", wire(part_of(plan.on_device(), clients))}});
+      processes_.back()->answer();
     }
-    for (auto& process : processes_) process->answer();
   }
 
   NativeMeasurement play(const NativePlan& plan, const TraceSink& trace) override {

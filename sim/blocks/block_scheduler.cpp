@@ -40,6 +40,7 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
                   : 1),
       queues_(levels_ * contexts),
       outside_(most_resident_ ? levels_ : 0),
+      queued_(contexts),
       vacated_(device.delays.block_end, alarm) {
   if (device.arbitration == Arbitration::timeslice && rules_.on(Rule::T1))
     turns_.emplace(*device.time_slice, contexts, alarm);
@@ -54,6 +55,7 @@ void BlockScheduler::reset() {
   cohorts_.clear();
   free_cohorts_.clear();
   vacated_.clear();
+  std::fill(queued_.begin(), queued_.end(), 0);
   resident_ = 0;
   on_device_ = 0;
   if (turns_) turns_->reset();
@@ -74,6 +76,8 @@ GridSlot BlockScheduler::add(const LaunchedGrid& grid) {
   free_grids_.pop_back();
   grids_[slot] = {};
   grids_[slot].grid = grid;
+  queued_[grid.context] += grid.event_behind ? 2 : 1;
+  if (turns_) changed_ = true;
   return slot;
 }
 
@@ -84,6 +88,10 @@ void BlockScheduler::finish(GridSlot slot, Time now) {
     queue.erase(std::find(queue.begin(), queue.end(), slot));
     dequeue(slot, now);
     changed_ = true;
+  }
+  if (entry.grid.event_behind) {
+    --queued_[entry.grid.context];
+    if (turns_) changed_ = true;
   }
   free_grids_.push_back(slot);
 }
@@ -162,7 +170,8 @@ void BlockScheduler::assign(Time now) {
 std::optional<std::size_t> BlockScheduler::turn(Time now) {
   if (!turns_) return 0;
   const auto waits = [&](std::size_t context) { return has_work(queues_of(context)); };
-  return turns_->turn(now, waits, on_device_ > 0);
+  const auto queued = [&](std::size_t context) { return queued_[context] > 0; };
+  return turns_->turn(now, waits, queued, on_device_ > 0);
 }
 
 // Whether serve() would assign blocks on an empty device.
@@ -243,6 +252,8 @@ void BlockScheduler::place(GridSlot slot, Time now) {
   const auto note_start = [&] {
     if (std::exchange(entry.paused, false)) note(entry, Mark::resumed, now);
     if (std::exchange(entry.started, true)) return;
+    --queued_[grid.context];
+    if (turns_) changed_ = true;
     started.push_back(slot);
     note(entry, Mark::started, now);
   };

@@ -39,8 +39,9 @@ struct LaunchedGrid {
   BlockNeeds needs;
   std::int64_t blocks = 1;
   BlockLengths lengths;
-  bool persistent = false;  // blocks stay until close()
-  bool ready = true;        // at the head of its stream, if the primary queue's order requires that
+  bool persistent = false;    // blocks stay until close()
+  bool ready = true;          // at the head of its stream, if the primary queue's order requires that
+  bool event_behind = false;  // which waits for its end
 };
 
 using GridSlot = std::uint32_t;
@@ -159,6 +160,8 @@ class BlockScheduler {
   std::size_t levels_;          // of priority
   std::vector<Queue> queues_;   // by context, then by priority, highest first
   std::vector<Queue> outside_;  // by priority: kernels not admitted yet; none if unlimited
+  std::vector<std::int64_t>
+      queued_;  // by context: kernels of which no block has begun, and events behind kernels
   std::optional<ContextTurns> turns_;
   std::int64_t on_device_ = 0;  // blocks that occupy room
   std::vector<Entry> grids_;

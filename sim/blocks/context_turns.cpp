@@ -24,37 +24,25 @@ std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const De
 }
 
 void ContextTurns::reset() {
-  active_ = 0;
-  line_.clear();
-  used_ = contested_ = open_ = false;
+  active_ = by_waiting() ? 0 : contexts_ - 1;  // created last, it is on the device before the run
+  successor_.reset();
+  unqueued_since_.reset();
+  std::fill(waits_since_.begin(), waits_since_.end(), std::nullopt);
+  used_ = !by_waiting();
+  renews_ = expired_ = open_ = false;
   idle_ = true;
   from_ = until_ = {};
   alarmed_.reset();
-}
-
-bool ContextTurns::in_line(std::size_t context) const {
-  return std::any_of(line_.begin(), line_.end(), [&](const Waiting& w) { return w.context == context; });
-}
-
-void ContextTurns::join_line(Time now, std::size_t context) {
-  const auto place = std::find_if(line_.begin(), line_.end(), [&](const Waiting& w) {
-    return std::pair(now, context) < std::pair(w.since, w.context);
-  });
-  line_.insert(place, {now, context});
 }
 
 void ContextTurns::begin(Time now, std::size_t context) {
   from_ = used_ && context != active_ ? now + slice_.context_switch : now;
   until_ = from_ + slice_.length;
   active_ = context;
-  std::erase_if(line_, [&](const Waiting& w) { return w.context == context; });
+  successor_.reset();
+  unqueued_since_.reset();
   used_ = true;
-}
-
-// Who is alone has one slice after the other; the last of those that are over is over now.
-void ContextTurns::pass(Time now) {
-  if (now > until_) until_ = until_ + Duration{(now - until_).ns / slice_.length.ns * slice_.length.ns};
-  if (now > until_) until_ = until_ + slice_.length;
+  renews_ = expired_ = false;
 }
 
 void ContextTurns::wake_at(Time time) {

@@ -18,72 +18,101 @@ std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const De
 class ContextTurns {
  public:
   ContextTurns(const TimeSlice& slice, std::size_t contexts, Alarm alarm)
-      : slice_(slice), contexts_(contexts), alarm_(alarm) {}
+      : slice_(slice), contexts_(contexts), alarm_(alarm), waits_since_(contexts) {}
   void reset();
 
   // The context whose blocks may be assigned now; none while the device drains or switches. `waits(c)`:
-  // whether context c has blocks to assign. `busy`: whether blocks are on the device.
-  template <typename Waits>
-  std::optional<std::size_t> turn(Time now, Waits waits, bool busy);
+  // whether context c has blocks to assign. `queued(c)`: whether kernels of context c are issued that have
+  // not begun. `busy`: whether blocks are on the device. To be called in each instant in which one of these
+  // changes.
+  template <typename Waits, typename Queued>
+  std::optional<std::size_t> turn(Time now, Waits waits, Queued queued, bool busy);
   // Whether a turn or switch has ended since the last call of turn().
   bool due(Time now) const { return alarmed_ && *alarmed_ <= now; }
   bool open() const { return open_; }
 
  private:
-  // An inactive context with work, and since when; sorted.
-  struct Waiting {
-    Time since;
-    std::size_t context = 0;
-  };
-  bool in_line(std::size_t context) const;
-  void join_line(Time now, std::size_t context);
+  template <typename Waits, typename Queued>
+  void choose_successor(Time now, Waits waits, Queued queued);
+  template <typename Waits>
+  std::optional<std::size_t> longest_waiting(Time now, Waits waits);
+  bool by_waiting() const { return slice_.order == TimeSlice::Order::waiting; }
   void begin(Time now, std::size_t context);
-  void pass(Time now);
   void wake_at(Time time);
 
   TimeSlice slice_;
   std::size_t contexts_;
   Alarm alarm_;
   std::size_t active_ = 0;
-  std::vector<Waiting> line_;
-  bool used_ = false;       // there was a turn before: the first costs no switch
-  bool idle_ = true;        // nobody wanted the device at the last turn()
-  bool contested_ = false;  // another context waited then
+  std::optional<std::size_t> successor_;
+  std::optional<Time> unqueued_since_;  // in this turn: nothing is queued behind what the active one runs
+  std::vector<std::optional<Time>> waits_since_;  // by context; only where that is the order
+  bool used_ = false;                             // there was a turn before: the first costs no switch
+  bool idle_ = true;                              // nobody wanted the device at the last turn()
+  bool renews_ = false;   // at the last turn(): another turn follows if this one ends in that instant
+  bool expired_ = false;  // it has ended, and no other follows
   bool open_ = false;
   Time from_, until_;  // the turn's
   std::optional<Time> alarmed_;
 };
 
 template <typename Waits>
-std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, bool busy) {
+std::optional<std::size_t> ContextTurns::longest_waiting(Time now, Waits waits) {
+  std::optional<std::size_t> first;
+  for (std::size_t context = 0; context < contexts_; ++context) {
+    auto& since = waits_since_[context];
+    if (context == active_ || !waits(context))
+      since.reset();
+    else if (!since)
+      since = now;
+    if (since && (!first || *since < *waits_since_[*first])) first = context;
+  }
+  return first;
+}
+
+template <typename Waits, typename Queued>
+void ContextTurns::choose_successor(Time now, Waits waits, Queued queued) {
+  if (by_waiting()) {
+    successor_ = longest_waiting(now, waits);
+    return;
+  }
+  if (successor_ && unqueued_since_ && now > *unqueued_since_ + slice_.choice && waits(*successor_)) return;
+  successor_.reset();
+  for (std::size_t step = 1; step < contexts_ && !successor_; ++step)
+    if (const std::size_t context = (active_ + step) % contexts_; waits(context)) successor_ = context;
+  if (queued(active_))
+    unqueued_since_.reset();
+  else if (!unqueued_since_)
+    unqueued_since_ = now;
+}
+
+template <typename Waits, typename Queued>
+std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, Queued queued, bool busy) {
   if (due(now)) alarmed_.reset();
   open_ = false;
-  std::erase_if(line_, [&](const Waiting& w) { return !waits(w.context); });
-  for (std::size_t c = 0; c < contexts_; ++c)
-    if (c != active_ && !in_line(c) && waits(c)) join_line(now, c);
   const bool wanted = busy || waits(active_);
-  if (!wanted && line_.empty()) {
-    idle_ = true;
-    return std::nullopt;
+  if (idle_ && wanted) begin(now, active_);
+  if (now > until_ && !expired_) {
+    if (renews_)
+      until_ = until_ + Duration{mul_div_ceil((now - until_).ns, 1, slice_.length.ns) * slice_.length.ns};
+    else
+      expired_ = true;
   }
-  if (std::exchange(idle_, false)) {
-    if (wanted) begin(now, active_);
-  } else if (!contested_) {
-    pass(now);
-  }
-  contested_ = !line_.empty();
-  if (contested_ && (!wanted || now >= until_)) {
+  renews_ = false;
+  if (by_waiting() || now >= from_ || !wanted) choose_successor(now, waits, queued);
+  idle_ = !wanted && !successor_;
+  if (idle_) return std::nullopt;
+  if (successor_ && (!wanted || now >= until_)) {
     if (busy) return std::nullopt;  // its blocks drain
-    const std::size_t loser = active_;
-    begin(now, line_.front().context);
-    if (waits(loser)) join_line(now, loser);
-    contested_ = !line_.empty();
+    begin(now, *successor_);
+    if (by_waiting() || now >= from_) choose_successor(now, waits, queued);
   }
   if (now < from_) {
     wake_at(from_);
     return std::nullopt;
   }
-  if (contested_) wake_at(until_);
+  renews_ = !expired_ && !successor_ && (by_waiting() || queued(active_));
+  if (successor_ || (renews_ && !by_waiting())) wake_at(now < until_ ? until_ : until_ + slice_.length);
   open_ = true;
   return active_;
 }

@@ -114,6 +114,7 @@ LaunchedGrid NativeClients::grid_of(const ClientState& state, const Operation& o
   grid.needs = needs_of(setup_.device, kernel);
   grid.blocks = kernel.block_tasks.count;
   grid.ready = setup_.device.queue_order != QueueOrder::release_all;
+  grid.event_behind = kernel.code != nullptr;  // the real worlds record its end so
   BlockLengths& lengths = grid.lengths;
   lengths.all = state.lengths[operation.kernel];
   const Jitter& jitter = setup_.workload.jitter;

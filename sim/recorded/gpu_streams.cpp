@@ -300,6 +300,7 @@ bool GpuStreams::follow(Time now) {
     const std::uint32_t stream = moved_.back();
     moved_.pop_back();
     const Stream& s = streams_[stream];
+    turns_of(s).look();  // less is queued
     for (std::uint32_t other = clients_[s.client].first_stream; other < streams_.size(); ++other) {
       if (streams_[other].client != s.client) break;
       if (streams_[other].phase == Phase::waiting) advance(other, now);

@@ -12,6 +12,8 @@ void TimeSlices::reset() {
   std::fill(stopped_.begin(), stopped_.end(), false);
   std::fill(running_.begin(), running_.end(), 0);
   current_.reset();
+  successor_.reset();
+  unqueued_since_.reset();
   phase_ = Phase::nobody;
   expired_ = changed_ = false;
 }
@@ -29,6 +31,16 @@ std::optional<std::uint32_t> TimeSlices::next_ready() const {
     if (const std::uint32_t context = (from + step) % count; ready_[context] && context != current_)
       return context;
   return std::nullopt;
+}
+
+// TS2. `queued`: whether the current one has due work behind the heads of its streams.
+void TimeSlices::choose_successor(Time now, bool queued) {
+  if (successor_ && unqueued_since_ && now > *unqueued_since_ + slice_->choice && ready_[*successor_]) return;
+  successor_ = next_ready();
+  if (queued)
+    unqueued_since_.reset();
+  else if (!unqueued_since_)
+    unqueued_since_ = now;
 }
 
 TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::uint32_t)>& queued) {
@@ -53,7 +65,8 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
     idle_since_ = now;
     phase_ = Phase::idle;
   }
-  const std::optional<std::uint32_t> next = next_ready();
+  choose_successor(now, queued(*current_));
+  const std::optional<std::uint32_t> next = successor_;
   const bool idle = phase_ == Phase::idle;
   const Time gives_up = idle_since_ + slice_->linger;
   if (next && (expired_ || slice_end_ <= now || (idle && gives_up <= now))) {
@@ -74,6 +87,7 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
 // The kernels of the current one run.
 void TimeSlices::begin_turn(Change& change) {
   phase_ = Phase::on;
+  unqueued_since_.reset();
   expired_ = false;
   stopped_[*current_] = false;
   change.on = current_;

@@ -38,13 +38,16 @@ class TimeSlices {
 
  private:
   std::optional<std::uint32_t> next_ready() const;  // after the current one in the ring
+  void choose_successor(Time now, bool queued);
   void begin_turn(Change& change);
   void leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change);
 
   std::optional<TimeSlice> slice_;
   std::vector<char> ready_, stopped_;   // by context; stopped: during a kernel
   std::vector<std::uint32_t> running_;  // likewise
-  std::optional<std::uint32_t> current_;
+  std::optional<std::uint32_t> current_, successor_;
+  std::optional<Time>
+      unqueued_since_;  // in this turn: no work is due behind the heads of the current one's streams
   enum class Phase { nobody, switching, on, idle };  // idle: the current one is not ready but loaded
   Phase phase_ = Phase::nobody;
   bool expired_ = false;  // its slice is over, with nothing queued and no competitor

@@ -50,6 +50,8 @@ class BlockModel:
         self.dynamic = device.get("channel_assignment") == "dynamic" and self.channels < len(numbers)
         self.queues = [[[] for _ in range(device.get("priorities", 1))]
                        for _ in range(max(contexts) + 1)]  # by context, priority
+        if self.turns:
+            self.turns.before_the_run(len(self.queues))
         self.outside, self.resident = [], []  # kernels that K1 keeps from their queue; those it let in
         self.engines = {"h2d": [], "d2h": []}  # the copies that wait
 

@@ -8,9 +8,14 @@ class Turns:
     def __init__(self, model, device):
         self.model = model
         self.length, self.switch = (quantity(device["time_slice"][what]) for what in ("length", "switch"))
+        self.by_creation = device["time_slice"].get("order") == "creation"
+        self.line = []  # who waits, in that order, and since when; unless by creation
         self.active = self.begin = None
         self.idle = False  # nobody wants the device since it was looked at last
-        self.line = []
+        self.following, self.unqueued = None, None  # the successor; since when the active context has had nothing queued
+        self.stands = False  # the successor is certain, since an earlier instant
+        self.choice = quantity(device["time_slice"].get("choice", "0 ns"))
+        self.expired = False  # its turn is over, and it has no other before somebody else
 
     def wants(self, context):
         of_context = lambda entries: any(entry[1].job.client.context == context for entry in entries)
@@ -20,7 +25,13 @@ class Turns:
     def give(self, context, begin):
         changed = self.active is not None and context != self.active
         self.active, self.begin = context, begin + (self.switch if changed else 0)
+        self.following, self.unqueued, self.stands, self.expired = None, None, False, False
         self.model.delays += [time for time in self.times() if time > self.model.now]
+
+    def before_the_run(self, contexts):
+        """By creation, the last one is there."""
+        if self.by_creation:
+            self.active, self.begin, self.idle = contexts - 1, 0, True
 
     def times(self):
         """At which something changes by itself."""
@@ -32,37 +43,62 @@ class Turns:
     def blocks_left(self):
         return bool(self.model.blocks or self.model.leaving)
 
+    def ring(self):
+        """All other contexts, from the active one's neighbour on."""
+        contexts = list(range(len(self.model.queues)))
+        place = -1 if self.active is None else self.active
+        return [context for context in contexts[place + 1:] + contexts[:place + 1] if context != self.active]
+
     def look(self):
         """True when somebody got a turn."""
-        wanting = [context for context in range(len(self.model.queues)) if self.wants(context)]
-        self.line = [(since, context) for since, context in self.line if context in wanting]
-        for context in wanting:
-            if context != self.active and context not in (waiting for _, waiting in self.line):
-                self.join(context)
-        if self.active not in wanting:
-            self.idle = not self.line
-            if self.line:
-                self.give(self.line.pop(0)[1], self.model.now)
-                return True
-            return False
-        if self.idle:
+        wants_it = self.active is not None and self.wants(self.active)
+        if self.idle and wants_it:
             self.idle = False
             self.give(self.active, self.model.now)
-        elif self.over() and self.line and not self.blocks_left():
-            loser = self.active
-            self.give(self.line.pop(0)[1], self.model.now)
-            self.join(loser)
+        self.choose(wants_it)
+        if not wants_it and self.following is None:
+            self.idle = True
+            return False
+        self.idle = False
+        if self.following is not None and (not wants_it or self.over() and not self.blocks_left()):
+            self.give(self.following, self.model.now)
             return True
         return False
 
-    def join(self, context):
-        self.line = sorted(self.line + [(self.model.now, context)])
+    def choose(self, wants_it):
+        if not self.by_creation:
+            self.line = [(since, context) for since, context in self.line if context != self.active and self.wants(context)]
+            for context in self.ring():
+                if self.wants(context) and context not in (waiting for _, waiting in self.line):
+                    self.line = sorted(self.line + [(self.model.now, context)])
+            self.following = self.line[0][1] if self.line else None
+        elif self.active is None or self.model.now >= self.begin or not wants_it:
+            certain = self.unqueued is not None and self.model.now > self.unqueued + self.choice
+            self.stands = certain and self.following is not None and self.wants(self.following)
+            if not self.stands:
+                self.following = next((context for context in self.ring() if self.wants(context)), None)
+
+    def more_issued(self):
+        """Whether kernels of the active context wait for their first blocks."""
+        return any(operation.kernel and operation.job.client.context == self.active and operation.assigned == 0
+                   for operation in self.model.open)
 
     def end_of_instant(self):
-        if self.active is not None and not self.idle and not self.line and self.over():
-            self.give(self.active, self.begin + self.length)
+        if self.active is None or self.idle or self.model.now < self.begin:
+            return
+        if self.more_issued() and not self.stands:
+            self.unqueued = None
+        elif self.unqueued is None:
+            self.unqueued = self.model.now
+        if not self.over() or self.expired:
+            return
+        if self.following is None and (not self.by_creation or self.more_issued()):
+            self.begin += self.length
+            self.model.delays += [self.begin + self.length]
+        else:
+            self.expired = True
 
     def may_assign(self):
         if self.active is None or self.model.now < self.begin:
             return False
-        return not (self.over() and self.line)
+        return not (self.over() and self.following is not None)

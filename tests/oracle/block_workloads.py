@@ -30,6 +30,9 @@ def arbitrate(draw, spec):
     if how == "native-timeslice":
         spec["time_slice"] = {"length": ns(draw.choice([1, 2, 3, 5, 8, 13, 30])),
                               "switch": ns(draw.choice([0, 0, 1, 2, 5]))}
+        if draw.random() < 0.6:
+            spec["time_slice"]["order"] = draw.choice(["creation", "creation", "waiting"])
+            spec["time_slice"]["choice"] = ns(draw.choice([0, 0, 1, 2, 7]))
     if how != "native-priority" or (spec.get("priorities", 1) > 1 and draw.random() < 0.5):  # the default
         spec["arbitration"] = how
 

@@ -110,7 +110,7 @@ class Comparison:
         models = [[BlockModel(workload, gpu, horizon).run() for gpu in devices] for workload in workloads]
         for index, of_workload in enumerate(models):
             if not all(any(job.finish is not None for job in model.jobs) for model in of_workload):
-                workloads[index]["clients"].insert(0, FIRST)
+                workloads[index]["clients"] = [FIRST, *workloads[index]["clients"], {**FIRST, "name": "last"}]
                 models[index] = [BlockModel(workloads[index], gpu, horizon).run() for gpu in devices]
         if horizon is None and any(job.finish is None for of_workload in models for model in of_workload for job in model.jobs):
             horizon = LATE

@@ -28,6 +28,8 @@ class TimeSlices:
         self.stop, self.resume, self.renewal = given("stop"), given("resume"), given("renewal", times["length"])
         self.current, self.switching = None, False
         self.end, self.expired, self.unready = None, False, None
+        self.choice = given("choice")
+        self.following, self.unqueued = None, None  # who comes after the current one; since when it has had nothing queued
 
     def joined(self, contexts):
         pass
@@ -36,13 +38,18 @@ class TimeSlices:
         self.end, self.expired = begin + length, False
         self.world.at(max(self.end, self.world.now), lambda: None)
 
-    def _others(self):
-        return any(context.ready() for context in self.ring if context is not self.current)
-
-    def _next(self):
+    def _choose(self):
+        """TS2: once nothing has been queued for long enough, a choice stands as long as it is of use."""
+        if self.following is not None and self.unqueued is not None and self.world.now > self.unqueued + self.choice:
+            if self.following.ready():
+                return
         place = self.ring.index(self.current)
         behind = self.ring[place + 1:] + self.ring[:place]
-        return next(context for context in behind if context.ready())
+        self.following = next((context for context in behind if context.ready()), None)
+        if any(stream.due_behind() for stream in self.current.streams):
+            self.unqueued = None
+        elif self.unqueued is None:
+            self.unqueued = self.world.now
 
     def decide(self):
         now = self.world.now
@@ -61,9 +68,10 @@ class TimeSlices:
         elif self.unready is None:
             self.unready = now
             self.world.at(now + self.linger, lambda: None)
+        self._choose()
         over = self.end is not None and now >= self.end
         lingered = self.unready is not None and now - self.unready >= self.linger
-        if (over or self.expired or lingered) and self._others():
+        if (over or self.expired or lingered) and self.following is not None:
             self._leave()
             return True
         if over:
@@ -78,7 +86,7 @@ class TimeSlices:
         now = begin = self.world.now
         if self.unready is not None and now <= self.unready + self.linger:
             begin = self.unready
-        following = self._next()
+        following = self.following
         self.current.on = False
         running = [kernel for kernel in self.current.kernels() if kernel.running]
         for kernel in running:
@@ -91,6 +99,7 @@ class TimeSlices:
 
     def _turn(self, context, begin):
         self.current, self.switching, self.unready = context, False, None
+        self.following, self.unqueued = None, None
         context.on = True
         self._slice(begin, self.length)
         for stream in context.streams:

@@ -90,7 +90,7 @@ def draw_device(draw, without=()):
     switch = about(10_000)
     slices = {"length": length, "switch": switch, "stop": about(3_000), "resume": about(3_000),
               "renewal": length if draw.random() < 0.3 else about(200_000, 10_000),
-              "linger": min(about(4_000), switch, key=quantity)}
+              "linger": min(about(4_000), switch, key=quantity), "choice": about(draw.choice([0, 50_000]))}
     return {**device, "arbitration": "native-timeslice", "time_slice": slices}
 
 

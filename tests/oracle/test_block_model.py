@@ -24,9 +24,9 @@ def device(sms=1, blocks=1, off=(), **more):
             "sm": {"blocks": blocks, **OTHERS}, "copy": {"h2d": BYTE_PER_NS, "d2h": BYTE_PER_NS}, **rules, **more}
 
 
-def turns(length, switch, **more):
+def turns(length, switch, order="waiting", **more):
     """A device on which contexts take turns."""
-    slices = {"length": f"{length} ns", "switch": f"{switch} ns"}
+    slices = {"length": f"{length} ns", "switch": f"{switch} ns", "order": order}
     return device(arbitration="native-timeslice", time_slice=slices, **more)
 
 
@@ -167,6 +167,24 @@ def test_t1_turns_without_a_gap():
     check([client("a", kernel(10, 1)), client("b", kernel(1, 1), arrive=5)], turns(4, 0),
           [("a", 0, "k0", 0, begin, begin + 1) for begin in (0, 1, 2, 3, 4, 5, 6, 7)] +
           [("b", 0, "k0", 0, 8, 9), ("a", 0, "k0", 0, 9, 10), ("a", 0, "k0", 0, 10, 11)])
+    # By creation, that is so if a second kernel waits.
+    check([client("a", kernel(10, 1), kernel(1, 1)), client("b", kernel(1, 1), arrive=5)], turns(4, 0, "creation"),
+          [("a", 0, "k0", 0, begin, begin + 1) for begin in (0, 1, 2, 3, 4, 5, 6, 7)] +
+          [("b", 0, "k0", 0, 8, 9), ("a", 0, "k0", 0, 9, 10), ("a", 0, "k0", 0, 10, 11), ("a", 0, "k1", 0, 11, 12)])
+
+
+def test_t1_a_turn_that_has_expired():
+    # a has one kernel: from 4 on, anybody may come.
+    check([client("a", kernel(10, 1)), client("b", kernel(1, 1), arrive=5)], turns(4, 0, "creation"),
+          [("a", 0, "k0", 0, begin, begin + 1) for begin in (0, 1, 2, 3, 4)] +
+          [("b", 0, "k0", 0, 5, 6)] + [("a", 0, "k0", 0, begin, begin + 1) for begin in (6, 7, 8, 9, 10)])
+
+
+def test_t1_who_follows_is_known_when_a_turn_begins():
+    # b's turn begins at 4: a follows, since c, which is next to b, comes at 5.
+    check([client("a", kernel(6, 1)), client("b", kernel(4, 1), arrive=1), client("c", kernel(1, 1), arrive=5)], turns(4, 0, "creation"),
+          [("a", 0, "k0", 0, begin, begin + 1) for begin in (0, 1, 2, 3, 8, 9)] +
+          [("b", 0, "k0", 0, begin, begin + 1) for begin in (4, 5, 6, 7)] + [("c", 0, "k0", 0, 10, 11)])
 
 
 def test_t1_new_turn_after_nobody_wanted_the_device():

@@ -149,6 +149,8 @@ Device random_device(Stream& random) {
   if (random.below(4) == 0) {
     device.arbitration = random.below(4) == 0 ? Arbitration::fifo : Arbitration::timeslice;
     device.time_slice = TimeSlice{Duration{between(random, 1, 40)}, Duration{between(random, 0, 4)}};
+    if (random.below(2) == 0) device.time_slice->order = TimeSlice::Order::creation;
+    device.time_slice->choice = Duration{between(random, 0, 5)};
   }
   if (random.below(2) == 0)
     for (int rule = 0; rule < kRules - 1; ++rule)

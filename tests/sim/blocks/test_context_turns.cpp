@@ -13,6 +13,13 @@ Device sliced() {
   return device;
 }
 
+// Likewise, by the contexts' creation.
+Device in_a_ring() {
+  Device device = sliced();
+  device.time_slice->order = TimeSlice::Order::creation;
+  return device;
+}
+
 Lines blocks(const std::vector<Client>& clients, const Device& device) {
   const Scenario scenario{.clients = clients, .device = device};
   Lines cohorts = run_blocks(scenario, false, "passthrough").blocks;
@@ -45,11 +52,26 @@ TEST_CASE("time slices: under MPS contexts share the device as if they were one"
 TEST_CASE("time slices: who is alone runs on", "[blocks]") {
   CHECK(blocks({native("A", 0, 4, 8, 10)}, sliced()) ==
         Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "A 0 [20,30) x1 on 0", "A 0 [30,40) x1 on 0"});
+  const Client b = native("B", 31, 1, 8, 10);
   SECTION("and one that comes waits for the end of the slice then") {
     // Slices end at 15, 30, 45: B comes at 31, A's blocks end at 40 and 50.
-    CHECK(blocks({native("A", 0, 6, 8, 10), native("B", 31, 1, 8, 10)}, sliced()) ==
+    CHECK(blocks({native("A", 0, 6, 8, 10), b}, sliced()) ==
           Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "A 0 [20,30) x1 on 0", "A 0 [30,40) x1 on 0",
                 "A 0 [40,50) x1 on 0", "B 0 [53,63) x1 on 0", "A 0 [66,76) x1 on 0"});
+  }
+  SECTION("or, by creation, only if another kernel waits for its own end") {
+    // A's second kernel begins after its first. B was on the device, so slices end at 18, 33, 48; it comes
+    // at 34.
+    Client a = native("A", 0, 6, 8, 10);
+    a.kernels.push_back(native("", 0, 1, 8, 10).kernels[0]);
+    const Client later = native("B", 34, 1, 8, 10);
+    CHECK(blocks({a, later}, in_a_ring()) ==
+          Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "A 0 [23,33) x1 on 0", "A 0 [33,43) x1 on 0",
+                "A 0 [43,53) x1 on 0", "B 0 [56,66) x1 on 0", "A 0 [69,79) x1 on 0", "A 0 [79,89) x1 on 0"});
+    // It has none: its turn is over at 18, and its block ends at 43.
+    CHECK(blocks({native("A", 0, 6, 8, 10), later}, in_a_ring()) ==
+          Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "A 0 [23,33) x1 on 0", "A 0 [33,43) x1 on 0",
+                "B 0 [46,56) x1 on 0", "A 0 [59,69) x1 on 0", "A 0 [69,79) x1 on 0"});
   }
 }
 
@@ -58,6 +80,44 @@ TEST_CASE("time slices: contexts come in the order in which they began to wait",
   CHECK(blocks({native("A", 0, 4, 8, 10), native("B", 0, 2, 8, 10), native("C", 30, 1, 8, 10)}, sliced()) ==
         Lines{"A 0 [0,10) x1 on 0", "A 0 [10,20) x1 on 0", "B 0 [23,33) x1 on 0", "B 0 [33,43) x1 on 0",
               "A 0 [46,56) x1 on 0", "A 0 [56,66) x1 on 0", "C 0 [69,79) x1 on 0"});
+}
+
+TEST_CASE("time slices by creation: the last context is on the device before the run", "[blocks]") {
+  const Client a = native("A", 0, 1, 8, 10), b = native("B", 0, 1, 8, 10);
+  CHECK(blocks({a, b}, in_a_ring()) == Lines{"B 0 [0,10) x1 on 0", "A 0 [13,23) x1 on 0"});
+}
+
+TEST_CASE("time slices by creation: who follows is known when a turn begins", "[blocks]") {
+  const Client a = native("A", 0, 4, 8, 10), b = native("B", 0, 2, 8, 10);
+  // A's turn begins at 3, B's at 26. A follows B though C is next in the ring, which comes later.
+  CHECK(blocks({a, b, native("C", 27, 1, 8, 10)}, in_a_ring()) ==
+        Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "B 0 [26,36) x1 on 0", "B 0 [36,46) x1 on 0",
+              "A 0 [49,59) x1 on 0", "A 0 [59,69) x1 on 0", "C 0 [72,82) x1 on 0"});
+  // In that instant it does not come too late, though A has waited for longer.
+  CHECK(blocks({a, b, native("C", 26, 1, 8, 10)}, in_a_ring()) ==
+        Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "B 0 [26,36) x1 on 0", "B 0 [36,46) x1 on 0",
+              "C 0 [49,59) x1 on 0", "A 0 [62,72) x1 on 0", "A 0 [72,82) x1 on 0"});
+}
+
+TEST_CASE("time slices by creation: who follows is found when a turn ends, if kernels are queued",
+          "[blocks]") {
+  // B's second kernel waits. So C follows, though it comes while B has its turn, from 26 on, and A waits.
+  const Client a = native("A", 0, 4, 8, 10);
+  Client b = native("B", 0, 2, 8, 10);
+  b.kernels.push_back(native("", 0, 1, 8, 10).kernels[0]);
+  CHECK(blocks({a, b, native("C", 40, 1, 8, 10)}, in_a_ring()) ==
+        Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "B 0 [26,36) x1 on 0", "B 0 [36,46) x1 on 0",
+              "C 0 [49,59) x1 on 0", "A 0 [62,72) x1 on 0", "A 0 [72,82) x1 on 0", "B 0 [85,95) x1 on 0"});
+}
+
+TEST_CASE("time slices by creation: the first that comes after a turn has begun follows", "[blocks]") {
+  const Client b = native("B", 5, 1, 8, 10), c = native("C", 4, 1, 8, 10);
+  CHECK(blocks({native("A", 0, 2, 8, 10), b, c}, in_a_ring()) ==
+        Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "C 0 [26,36) x1 on 0", "B 0 [39,49) x1 on 0"});
+  // From C on, A is next in the ring.
+  CHECK(blocks({native("A", 0, 4, 8, 10), b, c}, in_a_ring()) ==
+        Lines{"A 0 [3,13) x1 on 0", "A 0 [13,23) x1 on 0", "C 0 [26,36) x1 on 0", "A 0 [39,49) x1 on 0",
+              "A 0 [49,59) x1 on 0", "B 0 [62,72) x1 on 0"});
 }
 
 TEST_CASE("time slices: a context that has nothing to do yields at once", "[blocks]") {
