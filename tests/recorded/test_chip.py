@@ -39,6 +39,8 @@ def by(rows, *keys):
 
 
 class FrsOnAChip:
+    POLICIES = OWNERS
+
     @classmethod
     def setUpClass(cls):
         cls.predicted = predict(cls, "frs-fig4", *cls.SETTINGS)
@@ -51,7 +53,7 @@ class FrsOnAChip:
     def test_policies_are_predicted_as_near_as_the_page_says(self):
         measured = by(table(self.MEASURED / "summary.csv"), "policy")
         predicted = by(table(self.predicted / "summary.csv"), "policy")
-        for policy in OWNERS:
+        for policy in self.POLICIES:
             for metric, most in self.NEAR.items():
                 error = float(predicted[policy,][metric]) / float(measured[policy,][metric]) - 1
                 self.assertLess(abs(error), most.get(policy, most["others"]), (policy, metric))
@@ -83,9 +85,11 @@ class FrsOnAnH100(FrsOnAChip, unittest.TestCase):
 class FrsOnAnH200(FrsOnAChip, unittest.TestCase):
     MEASURED = CHIP / "h200/frs-fig4"
     SETTINGS = ("device=h200/calibration-nine-applications/device.yaml", "workload=h200/calibration-nine-applications/workload.yaml",
-                "mechanism.params.useful=0.618")
-    NEAR = {"antt": {"others": 0.0165}, "stp": {"others": 0.0085}, "dntt": {"frs": 0.125, "cfs": 0.085, "others": 0.0235}}
-    JOBS = "ntt_p50=0.0095,antt=0.016,stp=0.0165,ranking=0"
+                "mechanism.params.useful=0.665")
+    NEAR = {"antt": {"others": 0.0095, "processes": 0.0175}, "stp": {"others": 0.0075, "processes": 0.0175},
+            "dntt": {"frs": 0.0585, "others": 0.0145}}
+    JOBS = "ntt_p50=0.0095,ntt_p90=0.036,antt=0.0175,stp=0.0175,ranking=0"
+    POLICIES = (*OWNERS, "processes")
 
     def test_the_page_has_each_policys_metrics(self):
         sides = [by(table(folder / "summary.csv"), "policy") for folder in (self.MEASURED, self.predicted)]
@@ -102,7 +106,7 @@ class EffishaOnAnH200(unittest.TestCase):
         five = ("device=h200/calibration/device.yaml", "workload=h200/calibration/workload.yaml")
         cls.sides = {name: (CHIP / "h200" / name, predict(cls, name, *settings))
                      for name, settings in (("effisha-fig10", five), ("effisha-fig11", five), ("effisha-fig12", five[:1]),
-                                            ("effisha-fig13", five[:1]), ("microkernels", five))}
+                                            ("effisha-fig13", five[:1]), ("effisha-fig13-native", five[:1]), ("microkernels", five))}
 
     def rows(self, name, file, *keys):
         return [by(table(side / file), *keys) for side in self.sides[name]]
@@ -149,7 +153,8 @@ class EffishaOnAnH200(unittest.TestCase):
                     self.assertEqual(told, ", ".join(f"{float(side[point, policy][metric]):.2f}" for side in sides), (policy, point, metric))
                 errors = {metric: abs(float(sides[1][point, policy][metric]) / float(sides[0][point, policy][metric]) - 1)
                           for metric in ("makespan_ns", "antt")}
-                self.assertLess(errors["makespan_ns"], 0.05 if policy == "processes" else 0.0145, (policy, point))
+                self.assertLess(errors["makespan_ns"], 0.0285 if policy == "processes" else 0.0145, (policy, point))
+                self.assertLess(errors["antt"], 0.037 if policy == "processes" else 0.026, (policy, point))
                 if policy in ("default", "stream-priorities", "mps"):
                     self.assertLess(errors["antt"], 0.0085, (policy, point))
 
@@ -161,7 +166,7 @@ class EffishaOnAnH200(unittest.TestCase):
             for length, told in zip(lengths[1:], cells):
                 key = "2", policy, length.replace(" ", "-")
                 self.assertEqual(told, " / ".join(f"{float(side[key]['eviction_delay_ns_mean']) / 1e3:.0f}" for side in sides), key)
-        self.assertIn("1.0 % (median), 5.9 % (90th percentile)", self.near("effisha-fig13", "ntt_p50=0.03,antt=0.06,stp=0.06"))
+        self.assertIn("1.3 % (median), 6.7 % (90th percentile)", self.near("effisha-fig13", "ntt_p50=0.045,antt=0.08,stp=0.08"))
 
     def test_the_page_has_the_microkernels(self):
         sides = self.rows("microkernels", "summary.csv", "point", "policy")
@@ -170,13 +175,22 @@ class EffishaOnAnH200(unittest.TestCase):
         for first, makespan, antt in rows:
             name = re.match("[a-z-]*", first)[0]
             if name == "processes":  # four times, one for each length of a slice
-                least, most = (way(float(sides[0][point, name]["makespan_ns"]) for point in "0123") / 1e6 for way in (min, max))
-                self.assertEqual(makespan, f"{least:.2f} to {most:.2f}, {float(sides[1]['0', name]['makespan_ns']) / 1e6:.2f}")
-                continue
+                antts = [float(sides[0][point, name]["antt"]) for point in "0123"]
+                self.assertLess(max(antts), 1.002 * min(antts))
             point = next((slices[words] for words in slices if first.endswith(words) and first.split()[-2:] == words.split()), "0")
             key = point, "microkernel-rr" if first[0].isdigit() or name == "microkernel-rr" else name
             self.assertEqual(makespan, ", ".join(f"{float(side[key]['makespan_ns']) / 1e6:.2f}" for side in sides), key)
             self.assertEqual(antt, ", ".join(f"{float(side[key]['antt']):.2f}" for side in sides), key)
+        self.near("microkernels", "ntt_p50=0.006,ntt_p90=0.018,antt=0.017")
+
+    def test_the_page_has_the_urgent_kernel_beside_long_ones(self):
+        sides = self.rows("effisha-fig13-native", "clients.csv", "policy", "client")
+        _, rows = page_table("Its response in ms, alone 0.1")
+        self.assertEqual({row[0] for row in rows}, {policy for policy, _ in sides[0]})
+        for policy, mean, most in rows:
+            for told, metric in ((mean, "response_ns_mean"), (most, "response_ns_p99")):
+                self.assertEqual(told, ", ".join(f"{float(side[policy, 'urgent'][metric]) / 1e6:.2f}" for side in sides), policy)
+        self.assertIn("0.5 % (median), 5.4 % (90th percentile), at most 9.6 %", self.near("effisha-fig13-native", "ranking=0"))
 
 
 if __name__ == "__main__":
