@@ -198,6 +198,7 @@ int serve(const ServeArguments& arguments) {
   if (arguments.channels > 0) settings.gate.channels = arguments.channels;
   settings.gate.drain_limit = time_of("--drain-limit", arguments.drain_limit, settings.gate.drain_limit);
   settings.gate.linger = time_of("--linger", arguments.linger, settings.gate.linger);
+  settings.gate.linger_grows = arguments.linger.empty();
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> log(
       arguments.log.empty() ? nullptr : std::fopen(arguments.log.c_str(), "w"), std::fclose);
   if (!arguments.log.empty() && log == nullptr)
@@ -326,8 +327,10 @@ void add_serve(CLI::App& app, int& code) {
                   "how long a client may drain after its permit was taken, before it gets the permit back "
                   "(default 100 ms)")
       ->type_name(value_type::kTime);
-  sub->add_option("--linger", arguments->linger,
-                  "a grant ends when nothing of its job was on the device for this long (default 1 ms)")
+  sub->add_option(
+         "--linger", arguments->linger,
+         "a grant ends when nothing of its job was on the device for this long (default 1 ms, or a "
+         "tenth of the time that the two largest states take to move, if that is longer and one is away)")
       ->type_name(value_type::kTime);
   sub->add_option(
          "--memory", arguments->memory,

@@ -2,7 +2,7 @@
 
 memory.py OUT [PART ...]     GANGWAY: the program; BIN: folder of the compiled memory_program; SERVICE: instead of large_service.py
 
-Parts: copies, swap, training, three, services, allocations, checkpoint. `three` runs under the policies that THREE names."""
+Parts: copies, swap, training, pauses, three, services, allocations, checkpoint. `three` runs under the policies that THREE names."""
 
 import json
 import os
@@ -197,6 +197,23 @@ def part_training():
     return same and out == alone and restores >= 100
 
 
+def part_pauses():
+    """Two training loops that do not fit together and pause for 5 ms after each step: how many steps they do in the same time as one alone."""
+    size, seconds = os.environ.get("PAUSES_GIB", "40"), 40
+    alone, err, code = native(PYTHON, f"{HERE}/pauses.py", size, "5", "10")
+    say(f"== pauses of 5 ms, states of {size} GiB: alone {int(alone) * seconds // 10} steps in {seconds} s")
+    good = code == 0
+    for linger in ([], ["--linger", "1 ms"]):
+        daemon = Daemon(f"pauses-{len(linger)}", "rr", "--param", "quantum=5 s", "--capacity", f"{int(size) * 3 // 2} GiB", *linger)
+        programs = [daemon.program(name, PYTHON, f"{HERE}/pauses.py", size, "5", str(seconds)) for name in ("a", "b")]
+        results = [finish(program, 60 + 2 * seconds) for program in programs]
+        saves = sum(1 for _, step, *_ in moves(f"{OUT}/pauses-{len(linger)}.csv") if step == "left")
+        good = good and all(code == 0 for _, _, code in results)
+        say(f"   {' '.join(linger) or 'by default'}: {' and '.join(out.strip() for out, _, _ in results)} steps, states left {saves} times")
+        say("   " + daemon.end())
+    return good
+
+
 def jobs_between(out, begin, end):
     """Jobs between two times of the machine's clock. Between two lines of the program they are taken as evenly spread."""
     rows = [json.loads(line) for line in out.splitlines() if line.startswith("{")]
@@ -379,7 +396,7 @@ PARTS = {name[5:]: function for name, function in list(globals().items()) if nam
 
 def main():
     os.makedirs(OUT, exist_ok=True)
-    for name in sys.argv[2:] or ["copies", "swap", "training", "three", "services", "allocations", "checkpoint"]:
+    for name in sys.argv[2:] or ["copies", "swap", "training", "pauses", "three", "services", "allocations", "checkpoint"]:
         if os.path.exists(f"{OUT}/{name}.done"):
             print(f"{name}: done before")
             continue

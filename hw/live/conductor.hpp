@@ -84,6 +84,8 @@ class MemoryDesk : public MemoryView {
     MemoryMove move = MemoryMove::restore;
   };
   virtual std::optional<Done> done() = 0;  // the next move that is over; each once
+  // How long it takes that the two largest states go and come; 0 while none is away.
+  virtual Duration moves() const = 0;
 };
 
 struct GateSettings {
@@ -92,6 +94,9 @@ struct GateSettings {
   // A client whose helper does not answer has as long again.
   Duration drain_limit{100'000'000};
   Duration linger{1'000'000};  // an owner with nothing on the device for this long has ended its job
+  // But a tenth of the time that moves of memory take, if that is longer: else each pause of an owner, which
+  // is soon over, would cost two moves.
+  bool linger_grows = false;
   std::optional<std::int64_t> channels = {};  // limit for all clients together
   // A client that gets none of them stays behind its gate, and the journal says so (Step::refused). Else its
   // submissions fail.

@@ -103,14 +103,18 @@ class GrantConductor : public JobConductor {
     const Gpu& gpu = gpu_of(client);
     return gpu.owner && owner_client(gpu) == client;
   }
-  bool lingers(const Gpu& gpu) { return others_wait(gpu) && now() - gpu.owner->busy > settings_.linger; }
+  Duration linger() const {
+    if (!settings_.linger_grows || settings_.memory == nullptr) return settings_.linger;
+    return std::max(settings_.linger, Duration{settings_.memory->moves().ns / 10});
+  }
+  bool lingers(const Gpu& gpu) { return others_wait(gpu) && now() - gpu.owner->busy > linger(); }
 
   // What lies outside a program's ranges ends with each synchronisation (a copy of a few bytes). Where the
   // next owner's memory has to come, that would be a move each time: so it ends with a pause, or with a
   // range.
   bool goes_on_outside(const Gpu& gpu, const Client& client) {
     if (settings_.memory == nullptr || !client.seen.outside || !others_wait(gpu)) return false;
-    if ((client.seen.job & 1) == 0) return now() - gpu.owner->busy <= settings_.linger;
+    if ((client.seen.job & 1) == 0) return now() - gpu.owner->busy <= linger();
     granted(client);
     return true;
   }

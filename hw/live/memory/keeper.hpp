@@ -126,6 +126,7 @@ class Keeper : public MemoryDesk {
   void restore(ClientId client) override;
   void save(ClientId client) override;
   std::optional<Done> done() override;
+  Duration moves() const override;
 
  private:
   static constexpr Duration kMostAway{1'000'000'000};  // of a process that may wait in the driver, unseen

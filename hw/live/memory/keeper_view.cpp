@@ -135,6 +135,11 @@ void Keeper::save(ClientId client) {
   }
 }
 
+Duration Keeper::moves() const {
+  const bool away = std::any_of(all_.begin(), all_.end(), [](const auto& kept) { return !kept->here(); });
+  return away ? least_slice() : Duration{};
+}
+
 std::optional<MemoryDesk::Done> Keeper::done() {
   if (done_.empty()) return std::nullopt;
   const Done first = done_.front();

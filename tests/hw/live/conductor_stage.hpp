@@ -79,6 +79,8 @@ struct ResidentMemory : MemoryDesk {
   void restore(ClientId) override {}
   void save(ClientId) override {}
   std::optional<Done> done() override { return std::nullopt; }
+  Duration moves() const override { return moves_for; }
+  Duration moves_for;
 };
 
 // `parameters`: a mapping, as `serve --param` makes it.

@@ -310,6 +310,33 @@ TEST_CASE("an urgent client displaces the owner of its GPU alone") {
   CHECK(urgent.permitted == kUnlimited);
 }
 
+TEST_CASE("Where memory moves, a pause is as long as the moves make worth while", "[live]") {
+  testing::ResidentMemory memory;
+  GateSettings settings;
+  settings.memory = &memory;
+  // Moves of 50 ms, or none: states are on the device.
+  for (const auto& [grows, moves, least] :
+       {std::tuple(true, 50, 5), {true, 0, 1}, {true, 5, 1}, {false, 50, 1}}) {
+    CAPTURE(grows, moves);
+    settings.linger_grows = grows;
+    memory.moves_for = Duration{moves * 1'000'000};
+    Stage stage("fcfs", settings);
+    FakeClient &a = stage.open(), &b = stage.open();
+    a.begin_job();
+    a.standing.outstanding = 1;
+    stage.at(ms(1));
+    b.begin_job();
+    b.standing.waiting = true;
+    stage.at(ms(2));
+    REQUIRE(a.permitted == kUnlimited);
+    a.standing.outstanding = 0;  // in the middle of its job
+    stage.at({2'000'000 + least * 1'000'000 - 100'000});
+    CHECK((a.permitted == kUnlimited && b.permitted == 0));
+    stage.at({2'000'000 + least * 1'000'000 + 100'000});
+    CHECK((a.permitted == 0 && b.permitted == kUnlimited));
+  }
+}
+
 TEST_CASE("Where memory moves, what lies outside a program's ranges is over with a pause", "[live]") {
   testing::ResidentMemory memory;
   for (const bool moves : {true, false})
