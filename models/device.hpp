@@ -84,15 +84,15 @@ enum class Arbitration { fifo, priority, timeslice, direct, mps };
 struct TimeSlice {
   Duration length;
   Duration context_switch;  // from the last block of one context to the first of the next
-  // Of kernels without a policy (sim/blocks/README.md): the context that has waited for longest follows, or,
-  // in the order of their creation, one that is chosen when a turn begins.
+  // Of kernels without a policy (sim/blocks/README.md): the context that has waited for longest follows, or
+  // the next one in the order of their creation.
   enum class Order { waiting, creation } order = Order::waiting;
   // Of recorded programs (sim/recorded/README.md):
   Duration stop = {}, resume = {};  // additional, if a kernel is stopped, or resumed
   Duration renewal = {};            // length of a further slice, if nobody else is ready
   Duration linger = {};             // after this a context without work gives its slice up
-  // How long after a turn's begin it is certain who follows, if nothing is queued; also of kernels without a
-  // policy, by creation.
+  // From when on, with nothing queued, it is certain who follows: after the turn's begin, or after the last
+  // that was queued. Also of kernels without a policy, by creation.
   Duration choice = {};
 };
 
