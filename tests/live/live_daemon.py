@@ -16,7 +16,7 @@ import weakref
 GANGWAY = os.environ["GANGWAY"]
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")
 CLIENT = os.environ.get("GANGWAY_LIVE_CLIENT", "")
-LIMIT = 120
+LIMIT = 300
 # Who is started in the background may ignore SIGINT, and whatever he starts would, too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 # A machine of its own: other tests run daemons at the same time, whose claims of the same GPU would be noted.
