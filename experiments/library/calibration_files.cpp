@@ -66,14 +66,15 @@ std::string device_text(const Calibration& c, const std::string& name, const std
   if (c.device.polls)
     root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));
   if (const auto& slice = d.time_slice)
-    root.put("time_slice", yaml_mapping({{"length", to_text(slice->length)},
-                                         {"switch", to_text(slice->context_switch)},
-                                         {"order", "creation"},
-                                         {"choice", "100 us"},
-                                         {"stop", to_text(slice->stop)},
-                                         {"resume", to_text(slice->resume)},
-                                         {"renewal", to_text(slice->renewal)},
-                                         {"linger", to_text(slice->linger)}}));
+    root.put("time_slice",
+             yaml_mapping({{"length", to_text(slice->length)},
+                           {"switch", to_text(slice->context_switch)},
+                           {"order", slice->order == TimeSlice::Order::creation ? "creation" : "waiting"},
+                           {"choice", to_text(slice->choice)},
+                           {"stop", to_text(slice->stop)},
+                           {"resume", to_text(slice->resume)},
+                           {"renewal", to_text(slice->renewal)},
+                           {"linger", to_text(slice->linger)}}));
   return to_yaml(
       root,
       {{"",

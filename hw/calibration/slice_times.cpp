@@ -16,6 +16,7 @@ using namespace literals;
 using Pace = ProbeWork::Pace;
 
 constexpr std::size_t kEnough = 10;  // readings of anything
+constexpr Duration kChoice{100'000};
 constexpr const char* kContextSlice = "context slice";
 constexpr const char* kContextTurn = "context turn";
 constexpr const char* kContextGap = "context gap";
@@ -181,6 +182,8 @@ void fit_time_slices(Calibration& out) {
   TimeSlice& slice = out.device.time_slice.emplace();
   slice.length = rounded(length);
   slice.context_switch = rounded(context_switch);
+  slice.order = TimeSlice::Order::creation;  // as found on H200s with nine processes, like the choice
+  slice.choice = kChoice;
   slice.stop = rounded(stop);
   slice.resume = rounded(resume);
   slice.renewal = renewals.empty() ? slice.length : rounded(median(renewals));

@@ -26,7 +26,7 @@ std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const De
 void ContextTurns::reset() {
   active_ = by_waiting() ? 0 : contexts_ - 1;  // created last, it is on the device before the run
   successor_.reset();
-  unqueued_since_.reset();
+  in_ring_.begin_turn();
   std::fill(waits_since_.begin(), waits_since_.end(), std::nullopt);
   used_ = !by_waiting();
   renews_ = expired_ = open_ = false;
@@ -40,7 +40,7 @@ void ContextTurns::begin(Time now, std::size_t context) {
   until_ = from_ + slice_.length;
   active_ = context;
   successor_.reset();
-  unqueued_since_.reset();
+  in_ring_.begin_turn();
   used_ = true;
   renews_ = expired_ = false;
 }

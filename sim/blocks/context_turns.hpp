@@ -8,6 +8,7 @@
 
 #include "models/device.hpp"
 #include "sim/blocks/delay_line.hpp"
+#include "sim/successor.hpp"
 
 namespace gangway {
 
@@ -45,7 +46,7 @@ class ContextTurns {
   Alarm alarm_;
   std::size_t active_ = 0;
   std::optional<std::size_t> successor_;
-  std::optional<Time> unqueued_since_;  // in this turn: nothing is queued behind what the active one runs
+  Successor in_ring_;                             // by creation
   std::vector<std::optional<Time>> waits_since_;  // by context; only where that is the order
   bool used_ = false;                             // there was a turn before: the first costs no switch
   bool idle_ = true;                              // nobody wanted the device at the last turn()
@@ -76,14 +77,8 @@ void ContextTurns::choose_successor(Time now, Waits waits, Queued queued) {
     successor_ = longest_waiting(now, waits);
     return;
   }
-  if (successor_ && unqueued_since_ && now > *unqueued_since_ + slice_.choice && waits(*successor_)) return;
-  successor_.reset();
-  for (std::size_t step = 1; step < contexts_ && !successor_; ++step)
-    if (const std::size_t context = (active_ + step) % contexts_; waits(context)) successor_ = context;
-  if (queued(active_))
-    unqueued_since_.reset();
-  else if (!unqueued_since_)
-    unqueued_since_ = now;
+  in_ring_.look(now, slice_.choice, active_, contexts_, waits, [&] { return queued(active_); });
+  successor_ = in_ring_.context();
 }
 
 template <typename Waits, typename Queued>

@@ -12,8 +12,6 @@ void TimeSlices::reset() {
   std::fill(stopped_.begin(), stopped_.end(), false);
   std::fill(running_.begin(), running_.end(), 0);
   current_.reset();
-  successor_.reset();
-  unqueued_since_.reset();
   phase_ = Phase::nobody;
   expired_ = changed_ = false;
 }
@@ -24,25 +22,6 @@ void TimeSlices::set_ready(std::uint32_t context, bool ready) {
   changed_ = slice_.has_value();
 }
 
-std::optional<std::uint32_t> TimeSlices::next_ready() const {
-  const auto count = static_cast<std::uint32_t>(ready_.size());
-  const std::uint32_t from = current_ ? *current_ : count - 1;
-  for (std::uint32_t step = 1; step <= count; ++step)
-    if (const std::uint32_t context = (from + step) % count; ready_[context] && context != current_)
-      return context;
-  return std::nullopt;
-}
-
-// TS2. `queued`: whether the current one has due work behind the heads of its streams.
-void TimeSlices::choose_successor(Time now, bool queued) {
-  if (successor_ && unqueued_since_ && now > *unqueued_since_ + slice_->choice && ready_[*successor_]) return;
-  successor_ = next_ready();
-  if (queued)
-    unqueued_since_.reset();
-  else if (!unqueued_since_)
-    unqueued_since_ = now;
-}
-
 TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::uint32_t)>& queued) {
   Change change;
   changed_ = false;
@@ -50,8 +29,9 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
     if (now < until_) return change;
     begin_turn(change);
   } else if (phase_ == Phase::nobody) {
-    current_ = next_ready();
-    if (!current_) return change;
+    const auto first = std::find(ready_.begin(), ready_.end(), true);
+    if (first == ready_.end()) return change;
+    current_ = static_cast<std::uint32_t>(first - ready_.begin());
     slice_end_ = now + slice_->length;
     begin_turn(change);
   }
@@ -65,14 +45,16 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
     idle_since_ = now;
     phase_ = Phase::idle;
   }
-  choose_successor(now, queued(*current_));
-  const std::optional<std::uint32_t> next = successor_;
+  successor_.look(
+      now, slice_->choice, *current_, ready_.size(),
+      [&](std::size_t context) { return ready_[context] != 0; }, [&] { return queued(*current_); });
+  const std::optional<std::size_t> next = successor_.context();
   const bool idle = phase_ == Phase::idle;
   const Time gives_up = idle_since_ + slice_->linger;
   if (next && (expired_ || slice_end_ <= now || (idle && gives_up <= now))) {
     const bool soon = idle && now <= gives_up;  // the switch counts from the end of its kernels
-    leave(*next, running_[*current_] > 0, slice_->context_switch - (soon ? now - idle_since_ : Duration{}),
-          now, change);
+    leave(static_cast<std::uint32_t>(*next), running_[*current_] > 0,
+          slice_->context_switch - (soon ? now - idle_since_ : Duration{}), now, change);
     return change;
   }
   if (!expired_ && slice_end_ <= now) {
@@ -87,7 +69,7 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
 // The kernels of the current one run.
 void TimeSlices::begin_turn(Change& change) {
   phase_ = Phase::on;
-  unqueued_since_.reset();
+  successor_.begin_turn();
   expired_ = false;
   stopped_[*current_] = false;
   change.on = current_;

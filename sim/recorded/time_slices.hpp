@@ -8,6 +8,7 @@
 
 #include "models/device.hpp"
 #include "models/quantity.hpp"
+#include "sim/successor.hpp"
 
 namespace gangway {
 
@@ -37,17 +38,14 @@ class TimeSlices {
   Change settle(Time now, const std::function<bool(std::uint32_t)>& queued);
 
  private:
-  std::optional<std::uint32_t> next_ready() const;  // after the current one in the ring
-  void choose_successor(Time now, bool queued);
   void begin_turn(Change& change);
   void leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change);
 
   std::optional<TimeSlice> slice_;
   std::vector<char> ready_, stopped_;   // by context; stopped: during a kernel
   std::vector<std::uint32_t> running_;  // likewise
-  std::optional<std::uint32_t> current_, successor_;
-  std::optional<Time>
-      unqueued_since_;  // in this turn: no work is due behind the heads of the current one's streams
+  std::optional<std::uint32_t> current_;
+  Successor successor_;
   enum class Phase { nobody, switching, on, idle };  // idle: the current one is not ready but loaded
   Phase phase_ = Phase::nobody;
   bool expired_ = false;  // its slice is over, with nothing queued and no competitor
