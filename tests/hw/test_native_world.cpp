@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <filesystem>
+#include <functional>
 #include <list>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <thread>
@@ -77,7 +79,11 @@ class MadeUpPlayer : public NativePlayer {
   bool poisoned_ = false;
 };
 
+// What a test does while a player is made.
+std::function<void(const NativeSetup&)> while_made = [](const NativeSetup&) {};
+
 std::unique_ptr<NativePlayer> made_up(const NativeSetup& setup) {
+  while_made(setup);
   if (setup.longest_copy.count == 13) throw RunError("out of device memory");
   return std::make_unique<MadeUpPlayer>(setup);
 }
@@ -279,6 +285,33 @@ TEST_CASE("native clients of a device that takes turns play in a process each") 
     play(*world, scene, heard);
     check_played(heard);
   }
+}
+
+TEST_CASE("processes create their contexts one after the other, in the order of clients") {
+  Scene scene;
+  scene.turns();
+  std::mutex told;
+  std::vector<std::size_t> order;
+  int under_way = 0, most = 0;
+  while_made = [&](const NativeSetup& setup) {
+    std::size_t client = 0;
+    while (setup.kernels[client].empty()) ++client;
+    std::unique_lock lock(told);
+    most = std::max(most, ++under_way);
+    lock.unlock();
+    if (client == 0) usleep(100'000);  // the others would overtake it
+    lock.lock();
+    --under_way;
+    order.push_back(client);
+  };
+  {
+    Answerers answerers;
+    const WorldSetup setup = scene.setup();
+    const auto world = make_native_world(setup, made_up, alike);
+  }
+  while_made = [](const NativeSetup&) {};
+  CHECK(order == std::vector<std::size_t>{0, 1, 2});
+  CHECK(most == 1);
 }
 
 TEST_CASE("a run of processes that is stopped ends soon, and the next one is played") {

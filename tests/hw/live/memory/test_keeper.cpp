@@ -40,6 +40,27 @@ TEST_CASE("what others use is what is neither free nor claimed") {
   CHECK(*keeper.capacity() == 90 * kKeptMiB);
 }
 
+TEST_CASE("moves take as long as the two largest states need, while one is away") {
+  Two two;
+  auto& [keeper, a, b] = two;
+  for (KeptFake* each : {&a, &b}) each->seen.host = 64 * kKeptMiB;
+  a.holds(64 * kKeptMiB);
+  b.holds(20 * kKeptMiB);
+  b.looks(16 * kKeptMiB, 100 * kKeptMiB);
+  keeper.permit(b, kUnlimited, Time{1});
+  keeper.step(Time{1});
+  CHECK(keeper.moves() == Duration{});
+  b.seen.want = 60 * kKeptMiB;
+  b.seen.asked = 1;
+  for (int now = 2; now < 50 && a.goal != Goal::away; ++now) keeper.step(Time{now * 1'000'000});
+  REQUIRE(a.goal == Goal::away);
+  const Duration both{1'957'341};  // 84 MiB at 45 GB/s
+  CHECK(std::abs((keeper.moves() - both).ns) <= 1);
+  a.carries_out();
+  keeper.step(Time{60'000'000});
+  CHECK(std::abs((keeper.moves() - both).ns) <= 1);
+}
+
 TEST_CASE("a look does not count if others' claims changed around it") {
   Two two;
   auto& [keeper, a, b] = two;
