@@ -312,6 +312,14 @@ bool Gate::look() {
   return look_locked(*page);
 }
 
+bool Gate::look_beside() {
+  ClientPage* page = page_.load();
+  if (page == nullptr) return true;
+  marks_.look_unless_busy();
+  const std::unique_lock lock(streams_mutex_, std::try_to_lock);
+  return lock ? look_locked(*page) : page->outstanding() == 0;
+}
+
 // The caller has streams_mutex_.
 bool Gate::context_ends(const StreamSlot& slot) const {
   const std::uint64_t its = slot.context.load();

@@ -87,6 +87,9 @@ class Gate {
 
   // Asks the driver about streams with outstanding work. True if nothing is outstanding.
   bool look();
+  // Likewise, but does not wait for threads that are in the driver, since that may keep them (a process
+  // whose memory is away). What they find is seen at the next look.
+  bool look_beside();
 
   // Held around a call that begins a capture of this stream.
   class CaptureBegin {

@@ -45,6 +45,11 @@ void GateMarks::look() {
   look_locked();
 }
 
+void GateMarks::look_unless_busy() {
+  const std::unique_lock lock(mutex_, std::try_to_lock);
+  if (lock) look_locked();
+}
+
 void GateMarks::look_locked() {
   const bool captures = captures_.load() != 0;
   const StreamSlot* busy = nullptr;  // behind a mark that is not reached, none of its stream is
@@ -52,10 +57,11 @@ void GateMarks::look_locked() {
   std::uint64_t ended = 0;
   for (std::size_t m = 0; m < used_; ++m) {
     Mark& mark = marks_[m];
-    if (mark.slot != busy && !ends(mark) && driver_.reached(mark.event, captures)) {
-      const std::uint64_t known = mark.slot->known.load();
+    const bool known = mark.begun != 0 && mark.slot->known.load() >= mark.begun;
+    if (!ends(mark) && (known || (mark.slot != busy && driver_.reached(mark.event, captures)))) {
+      const std::uint64_t before = mark.slot->known.load();
       over(mark);
-      ended += mark.slot->known.load() - known;
+      ended += mark.slot->known.load() - before;
       continue;
     }
     busy = mark.begun != 0 ? mark.slot : nullptr;

@@ -29,7 +29,8 @@ class GateMarks {
   bool put(const StreamName& name, StreamSlot& slot, std::uint64_t begun);
   // Likewise in a slot of several streams: once the event is reached, one more submission is over.
   void put_one(const StreamName& name, StreamSlot& slot);
-  void look();  // updates the client page
+  void look();              // updates the client page
+  void look_unless_busy();  // likewise, but does not wait for a thread that is in one of these calls
   // Whether a submission, of so many that may be in flight, gets an event: each, or one of a group if they
   // have ended in quick succession lately and no other stream has work. An event costs the thread and the
   // device about 2 us. During captures each, as streams may not be asked.

@@ -186,7 +186,7 @@ void Registration::help() {
 // Whether to ask about the streams again, for a daemon that waits for them. The page says what was found.
 bool Registration::looks_on() {
   const std::int64_t began = monotonic_ns();
-  const bool idle = gate_->look(), gone = gate_->gone();
+  const bool idle = gate_->look_beside(), gone = gate_->gone();
   ClientPage& page = *pages_.client;
   page.works.store(idle || gone ? 0 : 1);
   page.looked.store(began);

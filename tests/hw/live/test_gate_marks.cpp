@@ -44,6 +44,30 @@ class DriverOfContexts : public testing::FakeDriver {
   std::set<Event> gone_;
 };
 
+// It keeps threads that ask about events, or about streams, as in a process that is checkpointed.
+class DriverThatKeeps : public testing::FakeDriver {
+ public:
+  bool reached(Event event, bool captures) override {
+    ++asked_about_events;
+    keep(keeps_events);
+    return FakeDriver::reached(event, captures);
+  }
+  bool idle(const StreamName& stream) override {
+    keep(keeps_streams);
+    return FakeDriver::idle(stream);
+  }
+  std::atomic<bool> keeps_events{false}, keeps_streams{false}, kept{false};
+  std::atomic<int> asked_about_events{0};
+
+ private:
+  void keep(const std::atomic<bool>& while_so) {
+    while (while_so) {
+      kept = true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+};
+
 struct MarkedStage {
   DriverOfContexts driver;
   testing::FakeSource source;
@@ -182,6 +206,49 @@ TEST_CASE("During a capture every submission in flight has an event, since strea
   stage.gate.look();
   CHECK(stage.source.client.outstanding() == 3);
   CHECK(stage.driver.queries_of_capturing() == 0);
+}
+
+TEST_CASE("A thread that the driver keeps does not keep another one that looks", "[threads]") {
+  DriverThatKeeps driver;
+  testing::FakeSource& source = *testing::new_source();
+  Gate gate(driver, source);
+  const StreamName stream{1000, 0};
+  const bool marked = GENERATE(true, false);
+  source.permit.allowed = marked ? 2 : kUnlimited;
+  std::atomic<bool>& keeps = marked ? driver.keeps_events : driver.keeps_streams;
+  const Submission submission{&stream, false};
+  const Pass pass = gate.enter(submission);
+  driver.submit(stream);
+  gate.leave(pass, submission, true);
+  keeps = true;
+  std::thread asks([&] { gate.look(); });
+  REQUIRE(testing::soon([&] { return driver.kept.load(); }));
+  std::atomic<int> seen{-1};
+  std::thread beside([&] { seen = gate.look_beside() ? 1 : 0; });
+  CHECK(testing::soon([&] { return seen == 0; }));
+  driver.finish(stream);
+  keeps = false;
+  asks.join();
+  beside.join();
+  CHECK(gate.look_beside());
+}
+
+TEST_CASE("Nobody asks about an event of submissions that are known to be over") {
+  DriverThatKeeps driver;
+  testing::FakeSource source;
+  Gate gate(driver, source);
+  source.permit.allowed = 2;
+  const StreamName stream{1000, 0};
+  const Submission submission{&stream, false};
+  const Pass pass = gate.enter(submission);
+  driver.submit(stream);
+  gate.leave(pass, submission, true);
+  REQUIRE(driver.marks == 1);
+  const std::uint64_t begun = gate.before(stream);
+  driver.finish(stream);
+  gate.after(stream, begun);  // a call waited for the stream
+  CHECK(gate.look());
+  CHECK(driver.asked_about_events == 0);
 }
 
 TEST_CASE("Without an event, what a destroyed stream leaves behind is over") {
