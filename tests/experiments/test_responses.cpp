@@ -144,7 +144,7 @@ TEST_CASE("times at which kernels are submitted are never rounded", "[responses]
 }
 
 TEST_CASE("no simulated response is above a proven bound", "[responses][long]") {
-  const CaseNumbers numbers = case_numbers(20'000, 1'000'000);
+  const CaseNumbers numbers = case_numbers(8'000, 1'000'000);
   int bounded = 0;
   for (const int number : numbers) {
     INFO("set " << number);

@@ -10,6 +10,14 @@ CLIENT = os.environ.get("GANGWAY_MEMORY_CLIENT", "")
 POINTS = os.environ.get("GANGWAY_POINTS", "")
 STANDIN = os.environ.get("GANGWAY_STANDIN", "")
 MIB = 1 << 20
+LONG = os.environ.get("GANGWAY_LONG", "") not in ("", "0")
+STATE = "64" if LONG else "24"  # MiB of a program's state
+HOLDS = f"holds {STATE}\n"
+
+
+def holding(states):
+    """MiB of a device with room for so many of these states: 64 are kept free, and of 64 the client takes 68."""
+    return 64 + int(states * (68 if LONG else 24))
 
 
 def helpers(daemon):

@@ -8,7 +8,7 @@ import time
 import unittest
 
 from live_daemon import GANGWAY, LIMIT, STANDIN, finish
-from memory_programs import MemoryPrograms, helpers
+from memory_programs import HOLDS, STATE, MemoryPrograms, helpers, holding
 
 DRIVER = {"LD_LIBRARY_PATH": STANDIN}
 
@@ -21,9 +21,9 @@ class Checkpoint(MemoryPrograms):
         return super().daemon(policy, *options, around={**DRIVER, **(around or {})}, **more)
 
     def three(self, daemon, stop):
-        programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+        programs = [self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}"]) for i in range(3)]
         for program in programs:
-            self.assertEqual(program.stdout.readline(), "holds 64\n")
+            self.assertEqual(program.stdout.readline(), HOLDS)
         return programs
 
     def all_move(self, daemon, count=3):
@@ -35,7 +35,7 @@ class Checkpoint(MemoryPrograms):
         for policy in (["rr", "--param", "quantum=20 ms"], ["timeslice", "--param", "slice=20 ms"],
                        ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"]):
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy, device=240)
+                daemon = self.daemon(*policy, device=holding(2.6))
                 stop = daemon.folder + "/stop"
                 programs = self.three(daemon, stop)
                 self.all_move(daemon)
@@ -62,15 +62,15 @@ class Checkpoint(MemoryPrograms):
     def idle(self, daemon, mode, number):
         """A process with a state that does nothing until there is a file."""
         go = f"{daemon.folder}/go{number}"
-        program = self.start(daemon, mode, str(number), "0", "64", go, options=["--name", f"p{number}"])
-        self.assertEqual(program.stdout.readline(), "holds 64\n")
+        program = self.start(daemon, mode, str(number), "0", STATE, go, options=["--name", f"p{number}"])
+        self.assertEqual(program.stdout.readline(), HOLDS)
         return program, go
 
     def test_a_process_that_waits_in_the_driver_beside_an_idle_one(self):
         # No gate is passed where it waits, and the idle one keeps its turn.
         for policy in (["fcfs"], ["rr", "--param", "quantum=20 ms"], ["timeslice", "--param", "slice=20 ms"]):
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy)
+                daemon = self.daemon(*policy, device=holding(1.4))
                 programs = [self.idle(daemon, "captures", number) for number in range(2)]
                 self.until(lambda: self.clients(daemon)["p1"]["memory"]["away"] == 0, "it has its state")
                 for program, go in programs:
@@ -83,11 +83,11 @@ class Checkpoint(MemoryPrograms):
         # In the driver's call before its first submission, for the context of the default stream.
         for policy in (["rr", "--param", "quantum=20 ms"], ["fcfs"]):
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy)
+                daemon = self.daemon(*policy, device=holding(1.4))
                 program, go = self.idle(daemon, "default", 0)
                 stop = daemon.folder + "/stop"
-                busy = self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "busy"])
-                self.assertEqual(busy.stdout.readline(), "holds 64\n")
+                busy = self.start(daemon, "holds", "1", "0", STATE, stop, options=["--name", "busy"])
+                self.assertEqual(busy.stdout.readline(), HOLDS)
                 self.until(lambda: self.clients(daemon)["p0"]["memory"]["away"] != 0, "it leaves")
                 open(go, "w").close()
                 self.assertEqual(finish(program), (0, "default 1f\n", ""))
@@ -96,7 +96,7 @@ class Checkpoint(MemoryPrograms):
                 daemon.end()
 
     def test_idle_processes_change_places_rarely(self):
-        daemon = self.daemon("fcfs", device=240)
+        daemon = self.daemon("fcfs", device=holding(2.6))
         programs = [self.idle(daemon, "captures", number) for number in range(3)]
         time.sleep(12)
         saves = sum(client["memory"]["saves"] for client in self.clients(daemon).values())
@@ -118,7 +118,7 @@ class Checkpoint(MemoryPrograms):
 
     def test_a_checkpoint_that_fails(self):
         # The first one: that client goes on and stays, and the others take turns around it.
-        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240, around={"STANDIN_FAIL": "cuCheckpointProcessCheckpoint:1:1:801"})
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(2.6), around={"STANDIN_FAIL": "cuCheckpointProcessCheckpoint:1:1:801"})
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         self.until(lambda: sum(client["memory"]["failed"] for client in self.clients(daemon).values()) == 1, "a failure")
@@ -126,7 +126,7 @@ class Checkpoint(MemoryPrograms):
         self.until(lambda: all(client["memory"]["restores"] > 1 for name, client in self.clients(daemon).items() if name not in failed), "moves")
         memory = self.clients(daemon)[failed[0]]["memory"]
         self.assertEqual((memory["last_error"], memory["saves"], memory["away"]), (801, 0, 0))
-        self.assertGreaterEqual(memory["cannot_move"], 64 << 20)
+        self.assertGreaterEqual(memory["cannot_move"], int(STATE) << 20)
         open(stop, "w").close()
         self.all_end_well(daemon, programs, *["jobs many\n"] * 3)
         out, _, _ = daemon.end()
@@ -134,7 +134,7 @@ class Checkpoint(MemoryPrograms):
 
     def test_the_daemon_is_killed_and_nobody_follows(self):
         # Who is away comes back by the process that outlives the daemon: no client stays locked.
-        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(2.6))
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         self.until(lambda: any(client["memory"]["away"] for client in self.clients(daemon).values()), "a move")
@@ -148,7 +148,7 @@ class Checkpoint(MemoryPrograms):
         self.until(lambda: not any(os.path.exists(f"/proc/{helper}") for helper in found), "it ends")
 
     def test_the_daemon_is_killed_and_another_one_follows(self):
-        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(2.6))
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         for kill_helper in (False, True, False):
@@ -171,7 +171,7 @@ class Checkpoint(MemoryPrograms):
 
     def test_another_daemon_answers_while_it_waits_for_states(self):
         # As by the process of the daemon before, which restores what it has taken away, for seconds each.
-        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(2.6))
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         self.until(lambda: any(client["memory"]["away"] for client in self.clients(daemon).values()), "a move")
@@ -183,7 +183,7 @@ class Checkpoint(MemoryPrograms):
         with open(daemon.socket + ".restoring", "w") as restoring:
             fcntl.flock(restoring, fcntl.LOCK_EX)
             daemon.serve("--policy", "rr", "--param", "quantum=10 ms")
-            self.until(lambda: self.clients(daemon), "one returns whose helper is not in a driver that is locked")
+            self.until(lambda: len(self.clients(daemon)) == 3, "all return")
             began = time.monotonic()
             programs.append(self.start(daemon, "holds", "9", "3", "20", options=["--name", "late"]))
             self.until(lambda: "late" in self.clients(daemon), "who comes meanwhile is a client")
@@ -197,7 +197,7 @@ class Checkpoint(MemoryPrograms):
         daemon.end()
 
     def test_the_process_for_checkpoints_is_killed(self):
-        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=240)
+        daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(2.6))
         stop = daemon.folder + "/stop"
         programs = self.three(daemon, stop)
         self.all_move(daemon)

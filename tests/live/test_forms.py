@@ -135,11 +135,12 @@ class FormsTest(unittest.TestCase):
     def check_killed_daemons(self, *policy, then=()):
         """Daemons are killed while kernels are partly done; a client that is held goes on under the next one, others at once. `then`: the next daemons'
         policies, in turns."""
+        count = "300" if LONG else "150"
         for held in ([], ["--held"]):
             with self.subTest(held=held):
                 daemon = self.begin("--policy", *policy, "--forms", "all", *held)
                 done = daemon.folder + "/done"
-                program = daemon.start(CLIENT, "riskiest", "300", options=["--name", "program"], **self.more)
+                program = daemon.start(CLIENT, "riskiest", count, options=["--name", "program"], **self.more)
                 urgent = daemon.start(CLIENT, "urgent", done, options=["--name", "urgent", "--priority", "5"], **self.more)
                 restarts = 0
                 while restarts < 4 and program.poll() is None:
@@ -154,7 +155,7 @@ class FormsTest(unittest.TestCase):
                     restarts += 1
                 result = finish(program)
                 self.assertGreater(restarts, 1, result)
-                self.assertEqual(result[:2], self.native("riskiest", "300"), result[2])
+                self.assertEqual(result[:2], self.native("riskiest", count), result[2])
                 open(done, "w").close()
                 self.assertEqual(finish(urgent)[:2], (0, "urgent: worked\n"))
                 daemon.end()
@@ -209,7 +210,7 @@ class Results(FormsTest):
     def test_passes_by_all_policies(self):
         policies = (["piv"], ["frs"], ["srt"], ["rr"], ["cfs"], ["dprr"], ["edf"], ["stride"], ["piv", "--overlap"], ["piv", "--in-flight", "4"],
                     ["disengaged-timeslice", "--param", "slice=3 ms"])
-        self.check_policies(policies, "passes", "30")
+        self.check_policies(policies, "passes", "30" if LONG else "12")
 
     def test_all_kinds_of_launches(self):
         daemon = self.begin("--policy", "piv", "--forms", "all")
@@ -252,16 +253,18 @@ class Results(FormsTest):
             daemon = self.begin("--policy", *options, "--forms", forms)
             if library:
                 self.more.update(FORMS_LIBRARY=library)
-            result, _ = self.beside_urgent(daemon, "resets", "20", least=0)
-            self.assertEqual(result[:2], self.native("resets", "20"), result[2])
+            count = "20" if LONG else "6"
+            result, _ = self.beside_urgent(daemon, "resets", count, least=0)
+            self.assertEqual(result[:2], self.native("resets", count), result[2])
             daemon.end()
 
     def test_a_kernel_whose_other_contexts_go(self):
         # What measured it in them is not used afterwards.
         daemon = self.begin("--policy", "piv", "--forms", "worth")
         self.more.update(FORMS_LIBRARY="1", STANDIN_END_US="5000")
-        result, _ = self.beside_urgent(daemon, "shares", "400", least=0)
-        self.assertEqual(result[:2], self.native("shares", "400"), result[2])
+        count = "400" if LONG else "100"
+        result, _ = self.beside_urgent(daemon, "shares", count, least=0)
+        self.assertEqual(result[:2], self.native("shares", count), result[2])
         daemon.end()
 
     def test_the_log_says_when_kernels_were_told_and_had_left_since_the_order(self):

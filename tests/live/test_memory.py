@@ -9,9 +9,7 @@ import unittest
 
 import kill_points
 from live_daemon import GANGWAY, STANDIN, finish
-from memory_programs import CLIENT, MIB, MemoryPrograms
-
-LONG = os.environ.get("GANGWAY_LONG", "") not in ("", "0")
+from memory_programs import CLIENT, HOLDS, LONG, MIB, STATE, MemoryPrograms, holding
 
 
 def native(*command, **more):
@@ -26,11 +24,11 @@ class Memory(MemoryPrograms):
                        ["cfs"], ["fcfs"], ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms"],
                        ["microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms", "--param", "keep=while-room"]):
             with self.subTest(policy=policy[0]):
-                daemon = self.daemon(*policy, device=180)
+                daemon = self.daemon(*policy, device=holding(2.1))
                 stop = daemon.folder + "/stop"
-                programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+                programs = [self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}"]) for i in range(3)]
                 for program in programs:
-                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                    self.assertEqual(program.stdout.readline(), HOLDS)
                 self.until(lambda: all(client["memory"]["restores"] > 0 for client in self.clients(daemon).values()),
                            "all have gone and come back")
                 status = daemon.status()
@@ -45,11 +43,11 @@ class Memory(MemoryPrograms):
 
     def test_a_policy_that_orders_moves_has_one_state_prepared_ahead(self):
         # There is room for three of the four.
-        daemon = self.daemon("microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms", device=240)
+        daemon = self.daemon("microkernel-rr", "--param", "blocks=job", "--param", "slice=20 ms", device=holding(3.1))
         stop = daemon.folder + "/stop"
-        programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(4)]
+        programs = [self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}"]) for i in range(4)]
         for program in programs:
-            self.assertEqual(program.stdout.readline(), "holds 64\n")
+            self.assertEqual(program.stdout.readline(), HOLDS)
         self.until(lambda: all(client["memory"]["restores"] > 2 for client in self.clients(daemon).values()), "all have come back")
         open(stop, "w").close()
         self.all_end_well(daemon, programs, *["jobs many\n"] * 4)
@@ -92,11 +90,11 @@ class Memory(MemoryPrograms):
         for policy, options, whole in ((["rr", "--param", "quantum=20 ms"], [], True), (["rr", "--param", "quantum=20 ms"], ["--jobs", "sync"], False),
                                        (["fcfs"], [], False), (["disengaged-timeslice", "--param", "slice=20 ms"], [], False)):
             with self.subTest(policy=policy, options=options):
-                daemon = self.daemon(*policy, device=180)
+                daemon = self.daemon(*policy, device=holding(1.7))
                 stop = daemon.folder + "/stop"
-                programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}", *options]) for i in range(3)]
+                programs = [self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}", *options]) for i in range(3)]
                 for program in programs:
-                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                    self.assertEqual(program.stdout.readline(), HOLDS)
                 self.until(lambda: all(client["memory"]["restores"] > 1 for client in self.clients(daemon).values()), "all have gone and come back")
                 jobs = [client["jobs"] for client in daemon.status()["clients"]]
                 self.assertEqual([count == 1 for count in jobs], [whole] * 3, jobs)
@@ -106,11 +104,11 @@ class Memory(MemoryPrograms):
 
     def said_of_slices(self, quantum, count=2):
         # All fit: what is said does not depend on that.
-        daemon = self.daemon("rr", "--param", f"quantum={quantum}", device=320)
+        daemon = self.daemon("rr", "--param", f"quantum={quantum}", device=holding(3.6))
         stop = daemon.folder + "/stop"
-        programs = [self.start(daemon, "holds", str(i), "0", "64", stop) for i in range(count)]
+        programs = [self.start(daemon, "holds", str(i), "0", STATE, stop) for i in range(count)]
         for program in programs:
-            self.assertEqual(program.stdout.readline(), "holds 64\n")
+            self.assertEqual(program.stdout.readline(), HOLDS)
         time.sleep(0.3)
         states = sum(client["memory"]["resident"] for client in daemon.status()["clients"])
         open(stop, "w").close()
@@ -155,22 +153,22 @@ class Memory(MemoryPrograms):
         self.all_end_well(daemon, [self.start(daemon, "resets", "0", "8", "60")], "resets 8\n")
         daemon.end()
 
-    def goes_away(self, daemon, *command):
+    def goes_away(self, daemon, *command, state=STATE):
         """A program whose state has left, the one that needs the room, and the files for which these two wait."""
         go, stop = daemon.folder + "/go", daemon.folder + "/stop"
-        program = self.start(daemon, *command, go, options=["--name", "away"])
-        self.assertEqual(program.stdout.readline(), "holds 64\n")
-        other = self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "other"])
-        self.assertEqual(other.stdout.readline(), "holds 64\n")
+        program = self.start(daemon, *command, state, go, options=["--name", "away"])
+        self.assertEqual(program.stdout.readline(), f"holds {state}\n")
+        other = self.start(daemon, "holds", "1", "0", state, stop, options=["--name", "other"])
+        self.assertEqual(other.stdout.readline(), f"holds {state}\n")
         self.until(lambda: self.clients(daemon)["away"]["memory"]["state"] == "away", "it leaves")
         return program, other, go, stop
 
     def test_addresses_that_are_looked_up_while_the_memory_is_away(self):
         for way in ("copy", "memset", "word", "copy node", "memset node"):
             with self.subTest(way=way):
-                daemon = self.daemon("rr", "--param", "quantum=20 ms")
+                daemon = self.daemon("rr", "--param", "quantum=20 ms", device=holding(1.4))
                 number = ("copy", "memset", "word", "copy node", "memset node").index(way)
-                program, other, go, stop = self.goes_away(daemon, "captures", "1", str(number), "64")
+                program, other, go, stop = self.goes_away(daemon, "captures", "1", str(number))
                 open(go, "w").close()
                 code, out, err = finish(program)
                 self.assertEqual((code, out, err), (0, "captured 3030303\n", ""))
@@ -234,7 +232,7 @@ class Memory(MemoryPrograms):
             with self.subTest(when=when):
                 daemon = self.daemon("rr", "--param", "quantum=20 ms")
                 number = ("before it leaves", "while it is away").index(when)
-                program, other, go, stop = self.goes_away(daemon, "outlives", "1", str(number), "64")
+                program, other, go, stop = self.goes_away(daemon, "outlives", "1", str(number), state="64")
                 open(go, "w").close()
                 self.all_end_well(daemon, [program], "found 5\n")
                 open(stop, "w").close()
@@ -245,17 +243,17 @@ class Memory(MemoryPrograms):
         # It is stopped by a signal, or a fault has ended its context: who asks for the room hears that there is none.
         for what in ("stopped", "faulted"):
             with self.subTest(what=what):
-                daemon = self.daemon("rr", "--param", "quantum=20 ms")
+                daemon = self.daemon("rr", "--param", "quantum=20 ms", device=holding(1.4))
                 stop = daemon.folder + "/stop"
                 fault = {"STANDIN_FAIL": "cuMemcpyDtoHAsync_v2:1:1000000:700:gangway-memory"} if what == "faulted" else {}
-                first = self.start(daemon, "captures", "1", "0", "64", stop, options=["--name", "first"], **fault)
-                self.assertEqual(first.stdout.readline(), "holds 64\n")
+                first = self.start(daemon, "captures", "1", "0", STATE, stop, options=["--name", "first"], **fault)
+                self.assertEqual(first.stdout.readline(), HOLDS)
                 process = self.clients(daemon)["first"]["process"]
                 if what == "stopped":
                     os.kill(process, signal.SIGSTOP)
                 begun = time.monotonic()
                 for _ in range(2):
-                    code, out, err = finish(self.start(daemon, "holds", "2", "1", "64"))
+                    code, out, err = finish(self.start(daemon, "holds", "2", "1", STATE))
                     self.assertEqual((code, err), (6, ""), out)
                     self.assertTrue(out.startswith("no memory at"), out)
                 self.assertLess(time.monotonic() - begun, 20)
@@ -311,20 +309,20 @@ class Memory(MemoryPrograms):
     def test_killed_in_the_middle_of_a_move(self):
         for point in kill_points.MOVED:
             with self.subTest(point=point):
-                daemon = self.daemon("rr", "--param", "quantum=10 ms")
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(1.4))
                 points = {"GANGWAY_LIVE_POINTS": "1"}
                 stop = daemon.folder + "/stop"
-                honest = [self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "honest"])]
-                self.assertEqual(honest[0].stdout.readline(), "holds 64\n")
+                honest = [self.start(daemon, "holds", "1", "0", STATE, stop, options=["--name", "honest"])]
+                self.assertEqual(honest[0].stdout.readline(), HOLDS)
                 folder = self.points_folder(daemon)
                 dies = subprocess.Popen([GANGWAY, "exec", "--socket", daemon.socket, "--name", "dies", "--", "/usr/bin/env",
-                                         f"LD_LIBRARY_PATH={folder}", f"GANGWAY_DIE_AT={point}", CLIENT, "holds", "2", "1000000", "64"],
+                                         f"LD_LIBRARY_PATH={folder}", f"GANGWAY_DIE_AT={point}", CLIENT, "holds", "2", "1000000", STATE],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=daemon.environment(**self.device, **points))
                 code, _, err = finish(dies)
                 self.assertEqual(code, -signal.SIGKILL, err)
-                more = self.start(daemon, "holds", "3", "30", "64")
-                self.assertEqual(more.stdout.readline(), "holds 64\n")
+                more = self.start(daemon, "holds", "3", "30", STATE)
+                self.assertEqual(more.stdout.readline(), HOLDS)
                 open(stop, "w").close()
                 self.all_end_well(daemon, [*honest, more], "jobs many\n", "jobs 30\n")
                 daemon.end()
@@ -332,11 +330,11 @@ class Memory(MemoryPrograms):
     def test_the_daemon_is_killed_in_the_middle_of_moves(self):
         for held in (["--held"], []):
             with self.subTest(held=held):
-                daemon = self.daemon("rr", "--param", "quantum=10 ms", *held)
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", *held, device=holding(1.4))
                 stop = daemon.folder + "/stop"
-                programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+                programs = [self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}"]) for i in range(3)]
                 for program in programs:
-                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                    self.assertEqual(program.stdout.readline(), HOLDS)
                 for _ in range(4):
                     self.until(lambda: any(client["memory"]["state"] in ("leaves", "comes", "away") for client in self.clients(daemon).values()),
                                "a move")
@@ -413,12 +411,12 @@ class Memory(MemoryPrograms):
         # Nobody can leave: who does not fit hears that there is no memory, and the others go on.
         for limit in ({"options": ["--host-memory", "8 MiB"]}, {"device": {"STANDIN_HOST_MEMORY": str(8 * MIB)}}):
             with self.subTest(limit=limit):
-                daemon = self.daemon("rr", "--param", "quantum=10 ms", *limit.get("options", []), device=240, **limit.get("device", {}))
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", *limit.get("options", []), device=holding(2.6), **limit.get("device", {}))
                 stop = daemon.folder + "/stop"
-                first = [self.start(daemon, "holds", str(i), "0", "64", stop) for i in range(2)]
+                first = [self.start(daemon, "holds", str(i), "0", STATE, stop) for i in range(2)]
                 for program in first:
-                    self.assertEqual(program.stdout.readline(), "holds 64\n")
-                code, out, err = finish(self.start(daemon, "holds", "7", "10", "64"))
+                    self.assertEqual(program.stdout.readline(), HOLDS)
+                code, out, err = finish(self.start(daemon, "holds", "7", "10", STATE))
                 self.assertEqual((code, err), (6, ""), out)
                 self.assertTrue(out.startswith("no memory at"), out)
                 open(stop, "w").close()
@@ -429,12 +427,12 @@ class Memory(MemoryPrograms):
         # Of the thread that moves the memory alone: the program itself meets no error, and its state moves again later.
         for call, error in (("cuMemcpyDtoHAsync_v2:2:3", 719), ("cuMemcpyHtoDAsync_v2:2:3", 719), ("cuMemCreate:2:3", 999), ("cuMemUnmap:2:3", 1)):
             with self.subTest(call=call):
-                daemon = self.daemon("rr", "--param", "quantum=10 ms")
+                daemon = self.daemon("rr", "--param", "quantum=10 ms", device=holding(1.4))
                 stop = daemon.folder + "/stop"
-                programs = [self.start(daemon, "holds", "1", "0", "64", stop, options=["--name", "fails"], STANDIN_FAIL=f"{call}:{error}:gangway-memory"),
-                            *[self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(2)]]
+                programs = [self.start(daemon, "holds", "1", "0", STATE, stop, options=["--name", "fails"], STANDIN_FAIL=f"{call}:{error}:gangway-memory"),
+                            *[self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}"]) for i in range(2)]]
                 for program in programs:
-                    self.assertEqual(program.stdout.readline(), "holds 64\n")
+                    self.assertEqual(program.stdout.readline(), HOLDS)
                 self.until(lambda: self.clients(daemon)["fails"]["memory"]["failed"] > 0, "a failure")
                 memory = {name: client["memory"] for name, client in self.clients(daemon).items()}
                 self.assertEqual(memory["fails"]["last_error"], error)

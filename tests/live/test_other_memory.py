@@ -4,7 +4,7 @@ import time
 import unittest
 
 from live_daemon import STANDIN, finish
-from memory_programs import CLIENT, MemoryPrograms
+from memory_programs import CLIENT, HOLDS, STATE, MemoryPrograms, holding
 
 WAYS = ("native", "managed", "checkpoint")
 LINE = "this daemon moves none"
@@ -18,11 +18,11 @@ class OtherMemory(MemoryPrograms):
 
     def followed(self, first, second):
         self.memory = first
-        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=320 if first == "native" else 180, around={"LD_LIBRARY_PATH": STANDIN})
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=holding(3.6 if first == "native" else 1.7), around={"LD_LIBRARY_PATH": STANDIN})
         stop = daemon.folder + "/stop"
-        programs = [self.start(daemon, "holds", str(i), "0", "64", stop, options=["--name", f"p{i}"]) for i in range(3)]
+        programs = [self.start(daemon, "holds", str(i), "0", STATE, stop, options=["--name", f"p{i}"]) for i in range(3)]
         for program in programs:
-            self.assertEqual(program.stdout.readline(), "holds 64\n")
+            self.assertEqual(program.stdout.readline(), HOLDS)
         if first != "native":
             self.until(lambda: any(client["memory"]["away"] for client in self.clients(daemon).values()), "a move")
         daemon.process.kill()
@@ -41,7 +41,7 @@ class OtherMemory(MemoryPrograms):
         for client in self.clients(daemon).values():
             self.assertEqual(client["memory"]["failed"], 0 if second != "native" else client["memory"]["failed"])
             if stays:
-                self.assertGreaterEqual(client["memory"]["cannot_move"], 64 << 20)
+                self.assertGreaterEqual(client["memory"]["cannot_move"], int(STATE) << 20)
         open(stop, "w").close()
         for program in programs:
             code, out, err = finish(program)
@@ -61,16 +61,16 @@ class OtherMemory(MemoryPrograms):
         for first, second in (("managed", "checkpoint"), ("checkpoint", "managed")):
             with self.subTest(first=first, second=second):
                 self.memory = first
-                daemon = self.daemon("rr", "--param", "quantum=20 ms", device=180, around={"LD_LIBRARY_PATH": STANDIN})
+                daemon = self.daemon("rr", "--param", "quantum=20 ms", device=holding(2.1), around={"LD_LIBRARY_PATH": STANDIN})
                 stop, go = daemon.folder + "/stop", daemon.folder + "/go"
-                late = daemon.start("/bin/sh", "-c", f'while [ ! -e {go} ]; do sleep 0.05; done; exec "$0" "$@"', CLIENT, "holds", "1", "0", "64", stop,
+                late = daemon.start("/bin/sh", "-c", f'while [ ! -e {go} ]; do sleep 0.05; done; exec "$0" "$@"', CLIENT, "holds", "1", "0", STATE, stop,
                                     options=["--name", "late"], **self.device)
                 time.sleep(0.3)
                 daemon.process.kill()
                 daemon.process.communicate()
                 daemon.serve(*RR, "--memory", second)
                 open(go, "w").close()
-                self.assertEqual(late.stdout.readline(), "holds 64\n")
+                self.assertEqual(late.stdout.readline(), HOLDS)
                 other = self.start(daemon, "holds", "2", "20", "20", options=["--name", "other"])
                 self.assertEqual(finish(other)[:2], (0, "holds 20\njobs 20\n"))
                 open(stop, "w").close()

@@ -168,12 +168,12 @@ class Cluster(unittest.TestCase):
             os.kill(os.getpid(), signal.SIGINT)
         threading.Thread(target=interrupt, daemon=True).start()
         with self.assertRaises(KeyboardInterrupt):
-            gangway.sweep(experiment(300), client, out)
+            gangway.sweep(experiment(150), client, out)
         self.assertFalse((out / 'summary.csv').exists())
         began = time.monotonic()
-        gangway.sweep(experiment(300), self.client(2), out)
+        gangway.sweep(experiment(150), self.client(2), out)
         with_rest = time.monotonic() - began
-        experiment(300).run(out=self.folder / 'all-at-once')
+        experiment(150).run(out=self.folder / 'all-at-once')
         self.check(out, self.folder / 'all-at-once')
         self.assertGreater(with_rest, 0)
 

@@ -82,7 +82,7 @@ class Page(unittest.TestCase):
         cls.folder = Path(tempfile.mkdtemp())
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         for name, file, more in (('a', 'frs/fig4', ['--trace']), ('b', 'frs/fig4', ['--seed', '2']),
-                                 ('services', 'colocation/load', ['--set', 'horizon=2 s'])):
+                                 ('services', 'colocation/load', ['--set', 'horizon=500 ms'])):
             subprocess.run([PROGRAM, 'run', file, '--out', cls.folder / name, *more], check=True, capture_output=True, cwd=ROOT)
 
     def report(self, *names, code=0):

@@ -299,10 +299,10 @@ define(0)
 experiment = gangway.Experiment('frs/fig4')
 experiment['policies'] = [{'name': name, 'label': f'{name}-{i}'} for i in range(40) for name in ('again', 'srt', 'stride')]
 experiment['published'] = []
-counts, least, end = [0, 0], time.monotonic() + 4, time.monotonic() + 60
+counts, least, end = [0, 0], time.monotonic() + 1, time.monotonic() + 60
 
 def repeat(which, call):
-    while time.monotonic() < least or min(counts) < 20 and time.monotonic() < end:
+    while time.monotonic() < least or min(counts) < 5 and time.monotonic() < end:
         call(counts[which])
         counts[which] += 1
 
@@ -312,7 +312,7 @@ for thread in threads:
     thread.start()
 for thread in threads:
     thread.join()
-print(min(counts) >= 20)
+print(min(counts) >= 5)
 """
 
 FORKED = """import os, sys, threading

@@ -56,7 +56,7 @@ TEST_CASE("refinements are no looser than what they refine", "[long]") {
                                                                    {"utilisation", utilisation},
                                                                    {"most_threads", "8"},
                                                                    {"most", "0.9"}});
-        for (const int number : case_numbers(60, 6'000))
+        for (const int number : case_numbers(25, 6'000))
           check(generator.draw(5, static_cast<std::uint64_t>(number)));
       }
 }

@@ -166,7 +166,7 @@ class RandomProgram {
 
 TEST_CASE("Contents are the same after any sequence of moves", "[live][memory][long]") {
   std::uint64_t lent = 0;
-  for (const int seed : gangway::testing::case_numbers(300, 100'000)) {
+  for (const int seed : gangway::testing::case_numbers(120, 100'000)) {
     const bool large = seed % 8 == 0;
     MovedProcess process((large ? 2400 : 400) * kManagedMiB);
     RandomProgram program(process, static_cast<std::uint64_t>(seed), (large ? 650 : 70) * kManagedMiB,
