@@ -156,6 +156,7 @@ void read_arbitration(Mapping& m, Device& device) {
     if (auto order = s.maybe("order"))
       read.order = order->one_of({"waiting", "creation"}) == "waiting" ? TimeSlice::Order::waiting
                                                                        : TimeSlice::Order::creation;
+    if (auto blocks = s.maybe("blocks")) read.stops_blocks = blocks->one_of({"end", "stop"}) == "stop";
     if (auto stop = s.maybe("stop")) read.stop = stop->duration();
     if (auto resume = s.maybe("resume")) read.resume = resume->duration();
     const auto renewal = s.maybe("renewal");

@@ -87,10 +87,12 @@ struct TimeSlice {
   // Of kernels without a policy (sim/blocks/README.md): the context that has waited for longest follows, or
   // the next one in the order of their creation.
   enum class Order { waiting, creation } order = Order::waiting;
+  bool stops_blocks = false;  // likewise, at a turn's end: else they end first
+  // Additional, if a kernel or its blocks are stopped, or resumed.
+  Duration stop = {}, resume = {};
   // Of recorded programs (sim/recorded/README.md):
-  Duration stop = {}, resume = {};  // additional, if a kernel is stopped, or resumed
-  Duration renewal = {};            // length of a further slice, if nobody else is ready
-  Duration linger = {};             // after this a context without work gives its slice up
+  Duration renewal = {};  // length of a further slice, if nobody else is ready
+  Duration linger = {};   // after this a context without work gives its slice up
   // From when on, with nothing queued, it is certain who follows: after the turn's begin, or after the last
   // that was queued. Also of kernels without a policy, by creation.
   Duration choice = {};

@@ -95,6 +95,21 @@ void check_gpus(const WorldRequest& request) {
                        "all of them under the policy " + quote(request.label) + ", which ignores `gpus`");
 }
 
+// A policy's persistent blocks end when they see a flag, not after a time of which some is left.
+void check_stopped_blocks(const WorldRequest& request) {
+  const Device& device = request.setup.device;
+  if (device.arbitration != Arbitration::timeslice || !device.time_slice->stops_blocks ||
+      !device.rules.on(Rule::T1))
+    return;
+  const std::vector<Client>& clients = request.setup.workload.clients;
+  for (std::size_t c = 0; c < clients.size(); ++c)
+    if (clients[c].native)
+      throw InputError(request.workload.of(c),
+                       request.workload.path + ".clients." + clients[c].name + ".native",
+                       "true under " + quote(request.label) + " on a device whose time slices stop blocks",
+                       "time_slice.blocks: end, or all clients native (passthrough)");
+}
+
 // Recorded programs share a device among themselves, under policies that need to know nothing of their
 // kernels.
 void check_recorded(const WorldRequest& request) {
@@ -149,6 +164,7 @@ void check_simulation(const WorldRequest& request, const WorldEntry& world) {
   const bool all_native = request.policy.needs().has(Capability::native);
   check_capabilities(request, world);
   check_gpus(request);
+  if (!all_native) check_stopped_blocks(request);
   for (std::uint32_t gpu = 0; gpu < setup.device.gpus; ++gpu) check_memory(request, {gpu});
   for (const Client& client : setup.workload.clients)
     for (const Kernel& kernel : client.kernels) {

@@ -25,14 +25,20 @@ Duration TimeAccount::length(Intervals intervals) {
   return length;
 }
 
-// Blocks have room until `block_end` after they end, but no launch outlasts its last block. Of launches whose
-// blocks nobody tells, `stays` are when they were not paused.
+// Blocks have room until `block_end` after they end, but no launch outlasts its last block, and none keeps
+// room while its blocks are stopped. Of launches whose blocks nobody tells, `stays` are when they were not
+// paused.
 TimeAccount::Intervals TimeAccount::of_launch(LaunchId launch, const Intervals& stays, Time until,
                                               Duration block_end) const {
   const auto spans = spans_.find(launch);
   if (spans == spans_.end()) return stays;
   Intervals out = spans->second;
-  for (Interval& i : out) i.until = std::min(i.until + block_end, until);
+  for (Interval& i : out) {
+    const Time ended = i.until;
+    i.until = std::min(i.until + block_end, until);
+    for (const Interval& stay : stays)
+      if (stay.until >= ended) i.until = std::min(i.until, stay.until);
+  }
   return out;
 }
 

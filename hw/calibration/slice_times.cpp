@@ -184,6 +184,7 @@ void fit_time_slices(Calibration& out) {
   slice.context_switch = rounded(context_switch);
   slice.order = TimeSlice::Order::creation;  // as found on H200s with nine processes, like the choice
   slice.choice = kChoice;
+  slice.stops_blocks = true;
   slice.stop = rounded(stop);
   slice.resume = rounded(resume);
   slice.renewal = renewals.empty() ? slice.length : rounded(median(renewals));

@@ -34,20 +34,23 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
       shift_(shift),
       journal_(journal),
       by_block_(by_block),
-      sms_(device),
+      sms_(device.time_slice && device.time_slice->stops_blocks ? contexts : 1, Multiprocessors(device)),
       levels_(device.rules.on(Rule::A1) && device.arbitration != Arbitration::fifo
                   ? static_cast<std::size_t>(device.priorities)
                   : 1),
       queues_(levels_ * contexts),
       outside_(most_resident_ ? levels_ : 0),
       queued_(contexts),
+      on_device_(sms_.size()),
+      running_(contexts),
+      stopped_(contexts),
       vacated_(device.delays.block_end, alarm) {
   if (device.arbitration == Arbitration::timeslice && rules_.on(Rule::T1))
     turns_.emplace(*device.time_slice, contexts, alarm);
 }
 
 void BlockScheduler::reset() {
-  sms_.reset();
+  for (Multiprocessors& sms : sms_) sms.reset();
   for (Queue& queue : queues_) queue.clear();
   for (Queue& queue : outside_) queue.clear();
   grids_.clear();
@@ -57,7 +60,7 @@ void BlockScheduler::reset() {
   vacated_.clear();
   std::fill(queued_.begin(), queued_.end(), 0);
   resident_ = 0;
-  on_device_ = 0;
+  for (auto* const counts : {&on_device_, &running_, &stopped_}) std::fill(counts->begin(), counts->end(), 0);
   if (turns_) turns_->reset();
   joined_.clear();
   emptied_.clear();
@@ -169,9 +172,16 @@ void BlockScheduler::assign(Time now) {
 
 std::optional<std::size_t> BlockScheduler::turn(Time now) {
   if (!turns_) return 0;
-  const auto waits = [&](std::size_t context) { return has_work(queues_of(context)); };
-  const auto queued = [&](std::size_t context) { return queued_[context] > 0; };
-  return turns_->turn(now, waits, queued, on_device_ > 0);
+  const std::size_t before = turns_->active();
+  const auto context = turns_->turn(now, *this);
+  if (turns_->active() != before && turns_->stops_blocks() && running_[before] > 0) stop(before, now);
+  if (context && stopped_[*context] > 0) resume(*context, now);
+  return context;
+}
+
+bool BlockScheduler::waits(std::size_t context) const {
+  const std::span<const Queue> queues{&queues_[context * levels_], levels_};
+  return has_work(queues) || stopped_[context] > 0 || (turns_->stops_blocks() && running_[context] > 0);
 }
 
 // Whether serve() would assign blocks on an empty device.
@@ -240,7 +250,10 @@ void BlockScheduler::hold(GridSlot slot, Rule rule, Time now) {
 void BlockScheduler::hold_for_room(GridSlot slot, Time now) {
   constexpr auto kRoom =
       1u << static_cast<int>(Rule::R1) | 1u << static_cast<int>(Rule::R2) | 1u << static_cast<int>(Rule::R3);
-  if ((grids_[slot].said & kRoom) == 0) hold(slot, sms_.obstacle(grids_[slot].grid.needs), now);
+  if ((grids_[slot].said & kRoom) == 0) {
+    const LaunchedGrid& grid = grids_[slot].grid;
+    hold(slot, sms_[device_of(grid.context)].obstacle(grid.needs), now);
+  }
 }
 
 // --- Blocks
@@ -259,7 +272,7 @@ void BlockScheduler::place(GridSlot slot, Time now) {
   };
   if (grid.lengths.vary() && !entry.closed) {  // which block goes where matters
     for (; entry.assigned < grid.blocks; ++entry.assigned) {
-      const auto sm = sms_.place_one(grid.needs);
+      const auto sm = sms_[device_of(grid.context)].place_one(grid.needs);
       if (!sm) return;
       note_start();
       ++entry.running;
@@ -267,7 +280,8 @@ void BlockScheduler::place(GridSlot slot, Time now) {
     }
   } else {
     where_.clear();
-    const std::int64_t count = sms_.place(grid.needs, grid.blocks - entry.assigned, where_);
+    const std::int64_t count =
+        sms_[device_of(grid.context)].place(grid.needs, grid.blocks - entry.assigned, where_);
     if (count == 0) return;
     note_start();
     entry.assigned += count;
@@ -288,27 +302,39 @@ void BlockScheduler::begin(GridSlot slot, std::span<const BlocksOnSm> where, Dur
   std::uint32_t count = 0;
   for (const BlocksOnSm& here : where) count += here.count;
   places_[cohort].assign(where.begin(), where.end());
-  cohorts_[cohort] = {slot, count, 0, true, now, length, 1};
+  cohorts_[cohort] = {.grid = slot,
+                      .context = grids_[slot].grid.context,
+                      .count = count,
+                      .scattered = true,
+                      .began = now,
+                      .length = length};
   start(cohort);
 }
 
 void BlockScheduler::begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
                                  Time now) {
   const std::uint32_t cohort = new_cohort();
-  cohorts_[cohort] = {slot, count, sm, false, now, length, 1};
+  cohorts_[cohort] = {.grid = slot,
+                      .context = grids_[slot].grid.context,
+                      .count = count,
+                      .sm = sm,
+                      .began = now,
+                      .length = length};
   start(cohort);
 }
 
 // Its end is an event, unless it waits for close().
 void BlockScheduler::start(std::uint32_t cohort) {
-  const Cohort& blocks = cohorts_[cohort];
+  Cohort& blocks = cohorts_[cohort];
   Entry& entry = grids_[blocks.grid];
-  on_device_ += blocks.count;
+  on_device_[device_of(entry.grid.context)] += blocks.count;
+  running_[entry.grid.context] += blocks.count;
   entry.present += blocks.count;
+  blocks.ends = blocks.began + blocks.length;
   if (entry.grid.persistent && !entry.closed)
     entry.open.push_back(cohort);
   else
-    events_.push(blocks.began + blocks.length, event_id_ | cohort << shift_);
+    events_.push(blocks.ends, event_id_ | cohort << shift_);
 }
 
 std::uint32_t BlockScheduler::new_cohort() {
@@ -337,7 +363,7 @@ void BlockScheduler::tell(std::uint32_t cohort, std::int64_t waves) {
   const LaunchedGrid& grid = grids_[blocks.grid].grid;
   const auto where = places(cohort);
   told_.assign(where.begin(), where.end());
-  for (BlocksOnSm& here : told_) here.sm = sms_.name_of(here.sm);
+  for (BlocksOnSm& here : told_) here.sm = sms_.front().name_of(here.sm);
   BlockSpan span{grid.launch, grid.job, grid.kernel, blocks.began, blocks.length, waves, told_};
   if (turnover_ == Duration{}) return journal_.blocks(span);
   span.waves = 1;
@@ -346,9 +372,11 @@ void BlockScheduler::tell(std::uint32_t cohort, std::int64_t waves) {
 }
 
 bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
+  if (put_off(cohort, now)) return true;
   Cohort& blocks = cohorts_[cohort];
   Entry& entry = grids_[blocks.grid];
-  if (by_block_ || blocks.length == Duration{} || entry.grid.lengths.vary() || entry.closed) return false;
+  if (by_block_ || blocks.resumed || blocks.length == Duration{} || entry.grid.lengths.vary() || entry.closed)
+    return false;
   // At least one block must be left, since the last ones have more consequences.
   const std::int64_t left = entry.grid.blocks - entry.assigned - 1;
   if (left < blocks.count || (turns_ && !turns_->open())) return false;
@@ -365,11 +393,13 @@ bool BlockScheduler::prolong(std::uint32_t cohort, Time now, Time next) {
   if (waves < 1) return false;
   blocks.waves += waves;
   entry.assigned += waves * blocks.count;
-  events_.push(now + Duration{waves * step}, event_id_ | cohort << shift_);
+  blocks.ends = now + Duration{waves * step};
+  events_.push(blocks.ends, event_id_ | cohort << shift_);
   return true;
 }
 
 void BlockScheduler::ended(std::uint32_t cohort, Time now) {
+  if (put_off(cohort, now)) return;
   const GridSlot slot = cohorts_[cohort].grid;
   end(cohort, now);
   finish_if_done(slot);
@@ -381,6 +411,7 @@ void BlockScheduler::end(std::uint32_t cohort, Time now) {
   Entry& entry = grids_[blocks.grid];
   tell(cohort, std::exchange(blocks.waves, 0));
   entry.running -= blocks.count;
+  running_[entry.grid.context] -= blocks.count;
   const Vacated vacated{cohort, entry.grid.launch, entry.grid.needs, is_done(entry)};
   if (vacated_.none())
     free(vacated);
@@ -389,16 +420,68 @@ void BlockScheduler::end(std::uint32_t cohort, Time now) {
 }
 
 void BlockScheduler::free(const Vacated& blocks) {
-  sms_.release(blocks.needs, places(blocks.cohort));
   const Cohort& cohort = cohorts_[blocks.cohort];
-  Entry& entry = grids_[cohort.grid];
-  on_device_ -= cohort.count;
+  Entry& entry = grids_[cohort.grid];  // may be another one by now
+  const std::size_t device = device_of(cohort.context);
+  sms_[device].release(blocks.needs, places(blocks.cohort));
+  on_device_[device] -= cohort.count;
   if (entry.grid.launch == blocks.launch && (entry.present -= cohort.count) == 0)
     emptied_.push_back(cohort.grid);
   cohorts_[blocks.cohort].count = 0;
   free_cohorts_.push_back(blocks.cohort);
   if (blocks.last) --resident_;
   changed_ = true;
+}
+
+// A turn has ended: its blocks keep their places, and go on in the context's next turn.
+void BlockScheduler::stop(std::size_t context, Time now) {
+  std::vector<GridSlot> grids;
+  for (std::uint32_t c = 0; c < cohorts_.size(); ++c) {
+    Cohort& blocks = cohorts_[c];
+    if (blocks.count == 0 || blocks.context != context || blocks.waves == 0) continue;
+    if (const std::int64_t before = std::exchange(blocks.waves, 1) - 1; before > 0) {
+      tell(c, before);
+      blocks.began = blocks.began + Duration{before * (blocks.length + turnover_).ns};
+    }
+    const Duration left = blocks.ends - now;
+    blocks.length = now - blocks.began;
+    if (blocks.length > Duration{}) tell(c, 1);
+    blocks.length = left;
+    blocks.stopped = blocks.resumed = true;
+    stopped_[context] += blocks.count;
+    grids.push_back(blocks.grid);
+  }
+  running_[context] = 0;
+  std::sort(grids.begin(), grids.end());
+  grids.erase(std::unique(grids.begin(), grids.end()), grids.end());
+  for (const GridSlot slot : grids)
+    if (!std::exchange(grids_[slot].paused, true)) note(grids_[slot], Mark::paused, now);
+}
+
+void BlockScheduler::resume(std::size_t context, Time now) {
+  std::vector<GridSlot> grids;
+  for (std::uint32_t c = 0; c < cohorts_.size(); ++c) {
+    Cohort& blocks = cohorts_[c];
+    if (blocks.count == 0 || blocks.context != context || !blocks.stopped) continue;
+    blocks.stopped = false;
+    blocks.began = now;
+    blocks.ends = now + blocks.length;
+    if (std::exchange(blocks.fired, false)) events_.push(blocks.ends, event_id_ | c << shift_);
+    grids.push_back(blocks.grid);
+  }
+  running_[context] += std::exchange(stopped_[context], 0);
+  std::sort(grids.begin(), grids.end());
+  grids.erase(std::unique(grids.begin(), grids.end()), grids.end());
+  for (const GridSlot slot : grids)
+    if (std::exchange(grids_[slot].paused, false)) note(grids_[slot], Mark::resumed, now);
+}
+
+bool BlockScheduler::put_off(std::uint32_t cohort, Time now) {
+  Cohort& blocks = cohorts_[cohort];
+  if (blocks.stopped) return blocks.fired = true;
+  if (now >= blocks.ends) return false;
+  events_.push(blocks.ends, event_id_ | cohort << shift_);
+  return true;
 }
 
 void BlockScheduler::tell_paused(Time now) {

@@ -46,7 +46,7 @@ struct LaunchedGrid {
 
 using GridSlot = std::uint32_t;
 
-class BlockScheduler {
+class BlockScheduler : private ContextWork {
  public:
   // Block-end events go into `events`, with ids `event_id` + (slot << shift). `by_block`: one event per
   // block; else equal blocks that begin together share one. `alarm`: when to vacate(). `contexts`: number of
@@ -100,12 +100,18 @@ class BlockScheduler {
   };
   struct Cohort {
     GridSlot grid = 0;
+    std::uint32_t context = 0;
     std::uint32_t count = 0;  // 0: the slot is free
     std::uint32_t sm = 0;     // if there is one SM; else places_
     bool scattered = false;
     Time began;
     Duration length;
     std::int64_t waves = 1;
+    // In a turn's end blocks stop: `length` is then what is left of it. `ends`: when, unless they are
+    // stopped.
+    bool stopped = false, resumed = false;
+    bool fired = false;  // the event of their end came while they were stopped
+    Time ends = {};
   };
   using Queue = std::vector<GridSlot>;
 
@@ -113,6 +119,17 @@ class BlockScheduler {
   std::span<Queue> queues_of(std::size_t context) { return {&queues_[context * levels_], levels_}; }
   // The context whose blocks may be assigned now; none if none may.
   std::optional<std::size_t> turn(Time now);
+  bool waits(std::size_t context) const override;
+  bool queued(std::size_t context) const override { return queued_[context] > 0; }
+  bool present(std::size_t context) const override { return on_device_[device_of(context)] > 0; }
+  bool runs(std::size_t context) const override { return running_[context] > 0; }
+  bool stopped(std::size_t context) const override { return stopped_[context] > 0; }
+  // Each context has the device as it left it, if blocks are stopped.
+  std::size_t device_of(std::size_t context) const { return sms_.size() > 1 ? context : 0; }
+  void stop(std::size_t context, Time now);
+  void resume(std::size_t context, Time now);
+  // Whether the event of their end is no longer that: they were stopped meanwhile.
+  bool put_off(std::uint32_t cohort, Time now);
   bool before(const LaunchedGrid& a, const LaunchedGrid& b) const;
   void insert(Queue& queue, GridSlot slot);
   void admit(Time now);
@@ -156,14 +173,15 @@ class BlockScheduler {
   bool by_block_;
   bool changed_ = false;
 
-  Multiprocessors sms_;
-  std::size_t levels_;          // of priority
-  std::vector<Queue> queues_;   // by context, then by priority, highest first
-  std::vector<Queue> outside_;  // by priority: kernels not admitted yet; none if unlimited
+  std::vector<Multiprocessors> sms_;  // by device_of()
+  std::size_t levels_;                // of priority
+  std::vector<Queue> queues_;         // by context, then by priority, highest first
+  std::vector<Queue> outside_;        // by priority: kernels not admitted yet; none if unlimited
   std::vector<std::int64_t>
       queued_;  // by context: kernels of which no block has begun, and events behind kernels
   std::optional<ContextTurns> turns_;
-  std::int64_t on_device_ = 0;  // blocks that occupy room
+  std::vector<std::int64_t> on_device_;          // by device_of(): blocks that occupy room
+  std::vector<std::int64_t> running_, stopped_;  // by context: blocks that have not ended
   std::vector<Entry> grids_;
   std::vector<GridSlot> free_grids_;
   std::vector<Cohort> cohorts_;

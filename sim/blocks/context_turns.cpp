@@ -35,8 +35,66 @@ void ContextTurns::reset() {
   alarmed_.reset();
 }
 
-void ContextTurns::begin(Time now, std::size_t context) {
-  from_ = used_ && context != active_ ? now + slice_.context_switch : now;
+std::optional<std::size_t> ContextTurns::longest_waiting(Time now, const ContextWork& work) {
+  std::optional<std::size_t> first;
+  for (std::size_t context = 0; context < contexts_; ++context) {
+    auto& since = waits_since_[context];
+    if (context == active_ || !work.waits(context))
+      since.reset();
+    else if (!since)
+      since = now;
+    if (since && (!first || *since < *waits_since_[*first])) first = context;
+  }
+  return first;
+}
+
+void ContextTurns::choose_successor(Time now, const ContextWork& work) {
+  if (by_waiting()) {
+    successor_ = longest_waiting(now, work);
+    return;
+  }
+  const auto waits = [&](std::size_t context) { return work.waits(context); };
+  in_ring_.look(now, slice_.choice, active_, contexts_, waits, [&] { return work.queued(active_); });
+  successor_ = in_ring_.context();
+}
+
+std::optional<std::size_t> ContextTurns::turn(Time now, const ContextWork& work) {
+  if (due(now)) alarmed_.reset();
+  open_ = false;
+  const bool busy = work.present(active_), wanted = busy || work.waits(active_);
+  if (idle_ && wanted) begin(now, active_, work);
+  if (now > until_ && !expired_) {
+    if (renews_)
+      until_ = until_ + Duration{mul_div_ceil((now - until_).ns, 1, slice_.length.ns) * slice_.length.ns};
+    else
+      expired_ = true;
+  }
+  renews_ = false;
+  if (by_waiting() || now >= from_ || !wanted) choose_successor(now, work);
+  idle_ = !wanted && !successor_;
+  if (idle_) return std::nullopt;
+  if (successor_ && (!wanted || now >= until_)) {
+    if (busy && !slice_.stops_blocks) return std::nullopt;  // its blocks drain
+    begin(now, *successor_, work);
+    if (by_waiting() || now >= from_) choose_successor(now, work);
+  }
+  if (now < from_) {
+    wake_at(from_);
+    return std::nullopt;
+  }
+  renews_ = !expired_ && !successor_ && (by_waiting() || work.queued(active_));
+  if (successor_ || (renews_ && !by_waiting())) wake_at(now < until_ ? until_ : until_ + slice_.length);
+  open_ = true;
+  return active_;
+}
+
+void ContextTurns::begin(Time now, std::size_t context, const ContextWork& work) {
+  from_ = now;
+  if (used_ && context != active_) {
+    from_ = from_ + slice_.context_switch;
+    if (slice_.stops_blocks && work.runs(active_)) from_ = from_ + slice_.stop;
+    if (slice_.stops_blocks && work.stopped(context)) from_ = from_ + slice_.resume;
+  }
   until_ = from_ + slice_.length;
   active_ = context;
   successor_.reset();

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "models/device.hpp"
@@ -16,29 +15,39 @@ namespace gangway {
 // time slices, all do.
 std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const Device& device);
 
+// What contexts have to do on a device.
+class ContextWork {
+ public:
+  virtual bool waits(std::size_t context) const = 0;    // it has blocks to assign, or that were stopped
+  virtual bool queued(std::size_t context) const = 0;   // kernels of it are issued that have not begun
+  virtual bool present(std::size_t context) const = 0;  // the active one: its blocks are there
+  virtual bool runs(std::size_t context) const = 0;     // the active one: and have not ended
+  virtual bool stopped(std::size_t context) const = 0;  // blocks of it were stopped
+
+ protected:
+  ~ContextWork() = default;
+};
+
 class ContextTurns {
  public:
   ContextTurns(const TimeSlice& slice, std::size_t contexts, Alarm alarm)
       : slice_(slice), contexts_(contexts), alarm_(alarm), waits_since_(contexts) {}
   void reset();
 
-  // The context whose blocks may be assigned now; none while the device drains or switches. `waits(c)`:
-  // whether context c has blocks to assign. `queued(c)`: whether kernels of context c are issued that have
-  // not begun. `busy`: whether blocks are on the device. To be called in each instant in which one of these
-  // changes.
-  template <typename Waits, typename Queued>
-  std::optional<std::size_t> turn(Time now, Waits waits, Queued queued, bool busy);
+  // The context whose blocks may be assigned now; none while the device drains or switches. To be called in
+  // each instant in which what `work` says changes.
+  std::optional<std::size_t> turn(Time now, const ContextWork& work);
+  std::size_t active() const { return active_; }
+  bool stops_blocks() const { return slice_.stops_blocks; }
   // Whether a turn or switch has ended since the last call of turn().
   bool due(Time now) const { return alarmed_ && *alarmed_ <= now; }
   bool open() const { return open_; }
 
  private:
-  template <typename Waits, typename Queued>
-  void choose_successor(Time now, Waits waits, Queued queued);
-  template <typename Waits>
-  std::optional<std::size_t> longest_waiting(Time now, Waits waits);
+  void choose_successor(Time now, const ContextWork& work);
+  std::optional<std::size_t> longest_waiting(Time now, const ContextWork& work);
   bool by_waiting() const { return slice_.order == TimeSlice::Order::waiting; }
-  void begin(Time now, std::size_t context);
+  void begin(Time now, std::size_t context, const ContextWork& work);
   void wake_at(Time time);
 
   TimeSlice slice_;
@@ -56,60 +65,5 @@ class ContextTurns {
   Time from_, until_;  // the turn's
   std::optional<Time> alarmed_;
 };
-
-template <typename Waits>
-std::optional<std::size_t> ContextTurns::longest_waiting(Time now, Waits waits) {
-  std::optional<std::size_t> first;
-  for (std::size_t context = 0; context < contexts_; ++context) {
-    auto& since = waits_since_[context];
-    if (context == active_ || !waits(context))
-      since.reset();
-    else if (!since)
-      since = now;
-    if (since && (!first || *since < *waits_since_[*first])) first = context;
-  }
-  return first;
-}
-
-template <typename Waits, typename Queued>
-void ContextTurns::choose_successor(Time now, Waits waits, Queued queued) {
-  if (by_waiting()) {
-    successor_ = longest_waiting(now, waits);
-    return;
-  }
-  in_ring_.look(now, slice_.choice, active_, contexts_, waits, [&] { return queued(active_); });
-  successor_ = in_ring_.context();
-}
-
-template <typename Waits, typename Queued>
-std::optional<std::size_t> ContextTurns::turn(Time now, Waits waits, Queued queued, bool busy) {
-  if (due(now)) alarmed_.reset();
-  open_ = false;
-  const bool wanted = busy || waits(active_);
-  if (idle_ && wanted) begin(now, active_);
-  if (now > until_ && !expired_) {
-    if (renews_)
-      until_ = until_ + Duration{mul_div_ceil((now - until_).ns, 1, slice_.length.ns) * slice_.length.ns};
-    else
-      expired_ = true;
-  }
-  renews_ = false;
-  if (by_waiting() || now >= from_ || !wanted) choose_successor(now, waits, queued);
-  idle_ = !wanted && !successor_;
-  if (idle_) return std::nullopt;
-  if (successor_ && (!wanted || now >= until_)) {
-    if (busy) return std::nullopt;  // its blocks drain
-    begin(now, *successor_);
-    if (by_waiting() || now >= from_) choose_successor(now, waits, queued);
-  }
-  if (now < from_) {
-    wake_at(from_);
-    return std::nullopt;
-  }
-  renews_ = !expired_ && !successor_ && (by_waiting() || queued(active_));
-  if (successor_ || (renews_ && !by_waiting())) wake_at(now < until_ ? until_ : until_ + slice_.length);
-  open_ = true;
-  return active_;
-}
 
 }  // namespace gangway

@@ -20,7 +20,7 @@ using testing::ScratchFolder;
 
 namespace {
 
-constexpr TimeSlice kTruth{2'091_us, 137_us, TimeSlice::Order::creation, 8_us, 7_us, 2'400_us, 6_us};
+constexpr TimeSlice kTruth{2'091_us, 137_us, TimeSlice::Order::creation, false, 8_us, 7_us, 2'400_us, 6_us};
 constexpr Duration kBetween = 1_us;  // kernels of one context, and a host that launches the next
 
 // Two contexts by the rules TS1 to TS9 of sim/recorded/README.md, a step at a time.

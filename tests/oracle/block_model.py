@@ -24,8 +24,8 @@ class BlockModel:
         self.limits = [what for what in limits if what not in unlimited]
         self.order = device.get("queue_order", "became-head")
         self.placement = device.get("placement", "most-room-first")
-        self.sms = multiprocessors(device)
-        self.sm_order = device.get("sm_order", range(len(self.sms)))
+        self.sms_of = collections.defaultdict(lambda: multiprocessors(device))  # by context, where its blocks can stop
+        self.sm_order = device.get("sm_order", range(len(multiprocessors(device))))
         self.most_resident = device.get("resident_kernels", NO_LIMIT) if self.on["K1"] else NO_LIMIT
         self.copying = device.get("copy", {})
         self.issue_delay, self.end_delay = ({kind: delay_of(device, f"{kind}_{what}") for kind in ("kernel", "copy")}
@@ -63,7 +63,8 @@ class BlockModel:
         self.open = []  # those issued of which something is still to happen
         self.copies = []  # that run
         self.copy_ended_at = {}  # by engine
-        self.blocks = []  # that run: (end, operation, SM)
+        self.blocks = []  # that run: (end, operation, SM, begin)
+        self.stopped = []  # that do not: (what is left, operation, SM)
         self.leaving = []  # what blocks had that ended: (when it is free, operation, SM)
         self.delays = []  # that run: their ends
         self.spans = collections.Counter()
@@ -71,7 +72,7 @@ class BlockModel:
     # ---- time -----------------------------------------------------------------------------------
 
     def run(self):
-        while self.due or self.copies or self.blocks or self.delays:
+        while self.due or self.copies or self.blocks or self.stopped or self.delays:
             if self.horizon is not None and self.now > self.horizon:
                 break
             while self.events():
@@ -109,14 +110,15 @@ class BlockModel:
             self.issue(copy.job.client.index)  # without G1 the client waited for it
         for entry in blocks:
             self.blocks.remove(entry)
-            _, operation, sm = entry
+            _, operation, sm, _ = entry
+            self.tell(entry)
             self.leaving.append((self.after(self.room_delay), operation, sm))
             operation.running -= 1
         for time in over:
             self.delays.remove(time)
         for entry in [entry for entry in self.leaving if entry[0] == self.now]:
             self.leaving.remove(entry)
-            self.sms[entry[2]].take(entry[1].kernel.need, -1)
+            self.sms(entry[1])[entry[2]].take(entry[1].kernel.need, -1)
         for entry in releases:
             self.due.remove(entry)
             release, client, number = entry
@@ -254,9 +256,32 @@ class BlockModel:
         self.let_in()
         if self.turns:
             changed |= self.turns.look()
+            if self.turns.active is not None and self.now >= self.turns.begin:
+                self.go_on(self.turns.active)
         while (not self.turns or self.turns.may_assign()) and self.assign_one():
             changed = True
         return changed
+
+    def sms(self, operation):
+        return self.sms_of[operation.job.client.context if self.turns and self.turns.stops else 0]
+
+    def tell(self, entry):
+        """A block ran until now."""
+        _, operation, sm, begin = entry
+        if self.now > begin:
+            self.spans[(operation.job.client.name, operation.job.number, operation.kernel.name, sm, begin, self.now)] += 1
+
+    def stop_blocks(self):
+        for entry in self.blocks:
+            self.tell(entry)
+            self.stopped.append((entry[0] - self.now, entry[1], entry[2]))
+        self.blocks = []
+
+    def go_on(self, context):
+        for entry in [entry for entry in self.stopped if entry[1].job.client.context == context]:
+            self.stopped.remove(entry)
+            left, operation, sm = entry
+            self.blocks.append((self.now + left, operation, sm, self.now))
 
     def let_in(self):
         here = lambda kernel: not kernel.ended or self.now < kernel.ended_at + self.room_delay
@@ -298,18 +323,17 @@ class BlockModel:
 
     def assign(self, operation):
         kernel, job = operation.kernel, operation.job
-        fits = {sm: self.sms[sm].fits(kernel.need, self.limits) for sm in self.sm_order}
+        sms = self.sms(operation)
+        fits = {sm: sms[sm].fits(kernel.need, self.limits) for sm in self.sm_order}
         if not any(fits.values()):
             return False
         if self.placement == "most-room-first":
             sm = next(sm for sm, fit in fits.items() if fit == max(fits.values()))
         else:
             sm = next(sm for sm, fit in fits.items() if fit)
-        self.sms[sm].take(kernel.need)
+        sms[sm].take(kernel.need)
         end = self.now + kernel.length_of(job.number, operation.assigned)
-        self.blocks.append((end, operation, sm))
-        if self.horizon is None or end <= self.horizon:  # a span is told of when it ends
-            self.spans[(job.client.name, job.number, kernel.name, sm, self.now, end)] += 1
+        self.blocks.append((end, operation, sm, self.now))
         operation.assigned += 1
         operation.running += 1
         if job.start is None:

@@ -14,16 +14,23 @@ class Turns:
         self.idle = False  # nobody wants the device since it was looked at last
         self.following, self.unqueued = None, None  # the successor; since when the active context has had nothing queued
         self.stands = False  # the successor is certain, since an earlier instant
-        self.choice = quantity(device["time_slice"].get("choice", "0 ns"))
+        self.choice, self.stop, self.resume = (quantity(device["time_slice"].get(what, "0 ns")) for what in ("choice", "stop", "resume"))
+        self.stops = device["time_slice"].get("blocks", "end") == "stop"
         self.expired = False  # its turn is over, and it has no other before somebody else
 
     def wants(self, context):
         of_context = lambda entries: any(entry[1].job.client.context == context for entry in entries)
-        return (of_context(self.model.blocks) or of_context(self.model.leaving)
-                or bool(self.model.next_kernels(context)))
+        there = of_context(self.model.blocks) or of_context(self.model.leaving) and (context == self.active or not self.stops)
+        return there or of_context(self.model.stopped) or bool(self.model.next_kernels(context))
 
     def give(self, context, begin):
         changed = self.active is not None and context != self.active
+        if changed and self.stops:
+            cost = self.stop if self.model.blocks else 0
+            self.model.stop_blocks()
+            if any(entry[1].job.client.context == context for entry in self.model.stopped):
+                cost += self.resume
+            begin += cost
         self.active, self.begin = context, begin + (self.switch if changed else 0)
         self.following, self.unqueued, self.stands, self.expired = None, None, False, False
         self.model.delays += [time for time in self.times() if time > self.model.now]
@@ -60,7 +67,7 @@ class Turns:
             self.idle = True
             return False
         self.idle = False
-        if self.following is not None and (not wants_it or self.over() and not self.blocks_left()):
+        if self.following is not None and (not wants_it or self.over() and (self.stops or not self.blocks_left())):
             self.give(self.following, self.model.now)
             return True
         return False

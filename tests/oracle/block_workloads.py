@@ -33,6 +33,8 @@ def arbitrate(draw, spec):
         if draw.random() < 0.6:
             spec["time_slice"]["order"] = draw.choice(["creation", "creation", "waiting"])
             spec["time_slice"]["choice"] = ns(draw.choice([0, 0, 1, 2, 7]))
+        if draw.random() < 0.4:
+            spec["time_slice"] |= {"blocks": "stop", "stop": ns(draw.choice([0, 0, 1, 3])), "resume": ns(draw.choice([0, 0, 2]))}
     if how != "native-priority" or (spec.get("priorities", 1) > 1 and draw.random() < 0.5):  # the default
         spec["arbitration"] = how
 

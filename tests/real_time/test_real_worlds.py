@@ -259,6 +259,9 @@ clients:
         self.assertNotIn("polls", (out / "device.yaml").read_text())  # the cores have no memory beside the scheduler's
         found = json.loads((out / "calibration.json").read_text())
         times = {q["kernel"]: q["median"]["value"] for q in found["quantities"] if q["quantity"] == "transformed"}
+        if "expected_error" not in found:  # a pair met a pause of the machine again and again
+            self.assertIn("no expected_error was measured: ", done.stderr)
+            self.skipTest("the machine is too busy to play pairs")
         self.assertEqual((found["expected_error"]["pairs"], found["expected_error"]["jobs"]), (1, 2 * 4 * 2 * 3))
         self.assertIn("expected error of NTT: ", done.stdout)
         measured = [line for line in (out / "workload.yaml").read_text().splitlines() if not line.startswith("#")]

@@ -151,6 +151,9 @@ Device random_device(Stream& random) {
     device.time_slice = TimeSlice{Duration{between(random, 1, 40)}, Duration{between(random, 0, 4)}};
     if (random.below(2) == 0) device.time_slice->order = TimeSlice::Order::creation;
     device.time_slice->choice = Duration{between(random, 0, 5)};
+    device.time_slice->stops_blocks = random.below(3) == 0;
+    device.time_slice->stop = Duration{between(random, 0, 3)};
+    device.time_slice->resume = Duration{between(random, 0, 2)};
   }
   if (random.below(2) == 0)
     for (int rule = 0; rule < kRules - 1; ++rule)

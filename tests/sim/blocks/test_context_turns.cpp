@@ -41,6 +41,41 @@ TEST_CASE("time slices: running blocks drain, then the next context has its turn
               "A 0 [46,56) x1 on 0", "A 0 [56,66) x1 on 0"});
 }
 
+TEST_CASE("time slices that stop blocks: these go on where they were, when their context has its next turn",
+          "[blocks]") {
+  Device device = sliced();
+  device.time_slice->stops_blocks = true;
+  device.time_slice->stop = Duration{2};
+  device.time_slice->resume = Duration{1};
+  const Client b = native("B", 0, 1, 8, 10);
+  SECTION("one block") {
+    // 5 ns after A's turn, B begins; 4 ns after B's end, A goes on: nobody else comes.
+    CHECK(blocks({native("A", 0, 1, 8, 40), b}, device) ==
+          Lines{"A 0 [0,15) x1 on 0", "B 0 [20,30) x1 on 0", "A 0 [34,59) x1 on 0"});
+  }
+  SECTION("waves") {
+    CHECK(blocks({native("A", 0, 4, 8, 10), b}, device) ==
+          Lines{"A 0 [0,10) x1 on 0", "A 0 [10,15) x1 on 0", "B 0 [20,30) x1 on 0", "A 0 [34,39) x1 on 0",
+                "A 0 [39,49) x1 on 0", "A 0 [49,59) x1 on 0"});
+  }
+  SECTION("a block that ends with the turn has ended, and nothing is stopped or resumed") {
+    CHECK(blocks({native("A", 0, 2, 8, 15), b}, device) ==
+          Lines{"A 0 [0,15) x1 on 0", "B 0 [18,28) x1 on 0", "A 0 [31,46) x1 on 0"});
+  }
+  SECTION("both, again and again") {
+    CHECK(blocks({native("A", 0, 1, 8, 20), native("B", 0, 1, 8, 20)}, device) ==
+          Lines{"A 0 [0,15) x1 on 0", "B 0 [20,35) x1 on 0", "A 0 [41,46) x1 on 0", "B 0 [50,55) x1 on 0"});
+  }
+  SECTION("the trace says who is stopped") {
+    const BlockRun run = run_blocks(Scenario{.clients = {native("A", 0, 1, 8, 40), b}, .device = device},
+                                    false, "passthrough");
+    std::vector<std::pair<Mark, std::int64_t>> seen;
+    for (const Record& r : run.records)
+      if (r.mark == Mark::paused || r.mark == Mark::resumed) seen.push_back({r.mark, r.time.ns});
+    CHECK(seen == std::vector<std::pair<Mark, std::int64_t>>{{Mark::paused, 15}, {Mark::resumed, 34}});
+  }
+}
+
 TEST_CASE("time slices: under MPS contexts share the device as if they were one", "[blocks]") {
   // A fills it twice. B follows at once, without a switch.
   Device device = sliced();

@@ -52,17 +52,34 @@ void check_room(const Scenario& scenario, const BlockRun& run) {
   }
 }
 
-// Every block of every kernel that ended ran once, for as long as it should.
+bool stops_blocks(const Scenario& scenario) {
+  return scenario.device.arbitration == Arbitration::timeslice && scenario.device.time_slice->stops_blocks;
+}
+
+// Every block of every kernel that ended ran once, for as long as it should; where time slices stop blocks,
+// in pieces that are as long in all.
 void check_blocks(const Scenario& scenario, const BlockRun& run) {
   std::map<LaunchId, std::int64_t> ran;
   for (std::size_t i = 0; i < run.spans.size(); ++i) {
-    ran[run.spans[i].launch] += run.places[i].count;
     const Kernel& kernel = kernel_of(scenario, run.spans[i]);
-    if (scenario.jitter.block_time == 0 && kernel.exceptions.empty())
-      REQUIRE(run.spans[i].length == *kernel.block_task_length);
+    const bool equal = scenario.jitter.block_time == 0 && kernel.exceptions.empty();
+    if (stops_blocks(scenario)) {
+      if (equal) ran[run.spans[i].launch] += run.places[i].count * run.spans[i].length.ns;
+      REQUIRE(run.spans[i].length > Duration{});
+      continue;
+    }
+    ran[run.spans[i].launch] += run.places[i].count;
+    if (equal) REQUIRE(run.spans[i].length == *kernel.block_task_length);
   }
+  if (stops_blocks(scenario))
+    for (auto& [launch, time] : ran) {
+      const auto of_launch = [&](const Record& r) { return r.launch == launch && r.mark == Mark::started; };
+      const Record& r = *std::find_if(run.records.begin(), run.records.end(), of_launch);
+      time /= scenario.clients[r.job.client.index].kernels[r.kernel].block_task_length->ns;
+    }
   for (const Record& r : run.records)
-    if (r.mark == Mark::gone) REQUIRE(ran[r.launch] == r.amount);
+    if (r.mark == Mark::gone && (!stops_blocks(scenario) || ran.count(r.launch) != 0))
+      REQUIRE(ran[r.launch] == r.amount);
 }
 
 // A kernel that is not assigned at once is held by a rule, and the trace names it.
@@ -107,7 +124,9 @@ void check_order(const Scenario& scenario, const BlockRun& run) {
 void check_turns(const Scenario& scenario, const BlockRun& run) {
   const auto contexts = contexts_of(scenario.clients, scenario.device);
   if (std::all_of(contexts.begin(), contexts.end(), [](auto c) { return c == 0; })) return;
-  const Duration gap = scenario.device.time_slice->context_switch + scenario.device.delays.block_end;
+  const TimeSlice& slice = *scenario.device.time_slice;
+  const Duration gap =
+      slice.context_switch + (slice.stops_blocks ? Duration{} : scenario.device.delays.block_end);
   std::vector<BlockSpan> spans = run.spans;
   std::sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) { return a.began < b.began; });
   Time end;  // of all blocks so far

@@ -71,10 +71,14 @@ RecordedScenario::RecordedScenario() {
 void RecordedScenario::slice(std::int64_t length, std::int64_t context_switch, std::int64_t stop,
                              std::int64_t resume, std::int64_t renewal, std::int64_t linger) {
   device.arbitration = Arbitration::timeslice;
-  device.time_slice =
-      TimeSlice{Duration{length}, Duration{context_switch}, TimeSlice::Order::creation,
-                Duration{stop},   Duration{resume},         Duration{renewal > 0 ? renewal : length},
-                Duration{linger}};
+  device.time_slice = TimeSlice{Duration{length},
+                                Duration{context_switch},
+                                TimeSlice::Order::creation,
+                                false,
+                                Duration{stop},
+                                Duration{resume},
+                                Duration{renewal > 0 ? renewal : length},
+                                Duration{linger}};
 }
 
 Client& RecordedScenario::client(const std::string& name, recording::Recording recording) {
