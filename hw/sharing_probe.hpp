@@ -8,7 +8,7 @@
 
 namespace gangway {
 
-// Kernels of one block in one stream.
+// Kernels in one stream, each of one thread, or of as many as the device holds.
 struct ProbeWork {
   enum class Pace {
     queued,    // all are submitted at once
@@ -19,6 +19,7 @@ struct ProbeWork {
   Duration length;  // device time of each
   Pace pace = Pace::queued;
   Duration pause{};
+  bool full = false;
 };
 
 // A kernel's uninterrupted time on the device, on the device's clock, which contexts share.

@@ -159,6 +159,8 @@ void read_arbitration(Mapping& m, Device& device) {
     if (auto blocks = s.maybe("blocks")) read.stops_blocks = blocks->one_of({"end", "stop"}) == "stop";
     if (auto stop = s.maybe("stop")) read.stop = stop->duration();
     if (auto resume = s.maybe("resume")) read.resume = resume->duration();
+    read.stop_full = s.maybe_duration("stop_full", read.stop).value_or(read.stop);
+    read.resume_full = s.maybe_duration("resume_full", read.resume).value_or(read.resume);
     const auto renewal = s.maybe("renewal");
     read.renewal = renewal ? renewal->duration(Duration{1}) : read.length;
     if (auto choice = s.maybe("choice")) read.choice = choice->duration();

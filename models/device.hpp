@@ -96,6 +96,9 @@ struct TimeSlice {
   // From when on, with nothing queued, it is certain who follows: after the turn's begin, or after the last
   // that was queued. Also of kernels without a policy, by creation.
   Duration choice = {};
+  // Of kernels without a policy: instead of `stop` and `resume`, if their threads fill the device; of fewer
+  // threads in proportion.
+  Duration stop_full = {}, resume_full = {};
 };
 
 // How self-submitting clients, each with its own channels, use the device (NEON, 3 and 4).

@@ -44,6 +44,7 @@ struct MeasuredLaunches {
   // An eviction is drawn from this number of measured ones with the nearest order times.
   std::int64_t near = 1;
   std::vector<MeasuredEviction> evictions;  // sorted by time of the order; none: by the mechanism's rules
+  Duration too_late;                        // of a launch's end: orders in it find all block-tasks claimed
 };
 
 struct Kernel {

@@ -120,6 +120,7 @@ bool Gpu::evict_in_step(Time seen) {
 bool Gpu::evict_as_measured(Time now, Time seen, double drawn) {
   if (resident_->gone <= seen) return false;
   const CommandDelays& delays = *resident_->delays;
+  if (resident_->gone - now < delays.measured->too_late) return false;
   const BlockRange range = resident_->launch->range;
   const Duration at = now - resident_->started;
   const MeasuredEviction& other = like(*delays.measured, at, drawn);

@@ -49,6 +49,10 @@ std::shared_ptr<const MeasuredLaunches> read_measured(const Field& field, const 
   const auto evictions = m.maybe("evictions");
   if (near && !evictions) near->fail("near without evictions", "both, or neither");
   if (evictions) read_evictions(*evictions, measured);
+  if (const auto too_late = m.maybe("too_late")) {
+    if (!evictions) too_late->fail("too_late without evictions", "both, or neither");
+    measured.too_late = too_late->duration();
+  }
   if (near) measured.near = near->integer(1, static_cast<std::int64_t>(measured.evictions.size()));
   m.finish();
   return std::make_shared<const MeasuredLaunches>(std::move(measured));

@@ -71,8 +71,11 @@ std::string device_text(const Calibration& c, const std::string& name, const std
                            {"switch", to_text(slice->context_switch)},
                            {"order", slice->order == TimeSlice::Order::creation ? "creation" : "waiting"},
                            {"choice", to_text(slice->choice)},
+                           {"blocks", slice->stops_blocks ? "stop" : "end"},
                            {"stop", to_text(slice->stop)},
                            {"resume", to_text(slice->resume)},
+                           {"stop_full", to_text(slice->stop_full)},
+                           {"resume_full", to_text(slice->resume_full)},
                            {"renewal", to_text(slice->renewal)},
                            {"linger", to_text(slice->linger)}}));
   return to_yaml(
@@ -91,8 +94,11 @@ std::string device_text(const Calibration& c, const std::string& name, const std
         "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
         "already."},
        {"time_slice",
-        "Between contexts of two processes without MPS; rules: sim/recorded/README.md. order and choice were "
-        "found on H200s with nine\nprocesses, and are not measured here."}});
+        "Between contexts of two processes without MPS; rules: sim/recorded/README.md. order, choice and "
+        "blocks "
+        "were found on H200s,\nand are not measured here. stop and resume: of one thread; full: of as many "
+        "as "
+        "the GPU holds."}});
 }
 
 Node launches(const MeasuredLaunches& m) {
@@ -104,6 +110,7 @@ Node launches(const MeasuredLaunches& m) {
   node.put("each_launch", yaml_text(to_text(m.each)));
   if (m.in_step > 0) node.put("in_step", yaml_text(m.in_step));
   if (m.evictions.empty()) return node;
+  node.put("too_late", yaml_text(to_text(m.too_late)));
   node.put("near", yaml_text(m.near));
   std::vector<Node> evictions;
   for (const MeasuredEviction& e : m.evictions)

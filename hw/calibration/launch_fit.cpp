@@ -97,11 +97,14 @@ void describe_evictions(const SeenLaunches& seen, MeasuredLaunches& out) {
   std::sort(out.evictions.begin(), out.evictions.end(),
             [](const auto& a, const auto& b) { return a.ordered < b.ordered; });
   out.near = best_neighbours(out.evictions);
+  if (seen.late.empty()) return;
+  const double whole = seen.time + static_cast<double>(out.after_another.ns);
+  out.too_late = rounded(std::max(0.0, whole - latest_order(seen.evictions, seen.late)));
 }
 
 // A job as readings tell of it, in ns: whole, or evicted and then, as a rule, the rest.
 struct PlayedJob {
-  std::optional<double> whole, delay;
+  std::optional<double> whole, delay, late;
   double ordered = 0, work = 0;
   std::optional<SeenLaunch> rest;
 };
@@ -123,6 +126,7 @@ void add_jobs(const std::vector<PlayedJob>& jobs, SeenLaunches& seen) {
     if (next < timed.size() && timed[next] == i) by = slower[next++];
     seen.slower = std::max(seen.slower, by - 1);
     if (job.whole) seen.after_another.push_back(*job.whole / by);
+    if (job.late) seen.late.push_back(*job.late / by);
     if (job.rest) seen.rests.push_back({job.rest->tasks, job.rest->ns / by});
     if (job.delay)
       seen.evictions.push_back({job.ordered / by, (job.ordered + *job.delay) / by,
@@ -144,6 +148,22 @@ std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions) {
     if (left < least) best = near, least = left;
   }
   return best;
+}
+
+double latest_order(const std::vector<SeenEviction>& evictions, const std::vector<double>& late) {
+  std::vector<std::pair<double, bool>> orders;  // true: too late
+  for (const SeenEviction& e : evictions) orders.push_back({e.ordered, false});
+  for (const double order : late) orders.push_back({order, true});
+  std::sort(orders.begin(), orders.end());
+  // With the border before order i: those on the wrong side.
+  std::size_t wrong = evictions.size(), least = wrong, best = 0;
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    wrong = orders[i].second ? wrong + 1 : wrong - 1;
+    if (wrong <= least) least = wrong, best = i + 1;
+  }
+  if (best == 0) return orders.front().first;
+  if (best == orders.size()) return orders.back().first;
+  return (orders[best - 1].first + orders[best].first) / 2;
 }
 
 MeasuredLaunches described(const SeenLaunches& seen) {
@@ -170,6 +190,7 @@ SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, c
     if (r.quantity == "transformed after another") jobs.emplace_back().whole = r.value;
     if (r.quantity == "eviction") jobs.emplace_back().delay = r.value;
     if (jobs.empty()) continue;
+    if (r.quantity == kOrderTooLate) jobs.back().late = r.value;
     if (r.quantity == "eviction's order") jobs.back().ordered = r.value;
     if (r.quantity == "work after an eviction's order") jobs.back().work = r.value;
     if (r.quantity == kRestOfKernel) jobs.back().rest = SeenLaunch{static_cast<double>(r.parameter), r.value};

@@ -123,6 +123,9 @@ class Reader : public TraceSink {
     read(evicted ? "pending work after an eviction" : "pending work of the whole", 0,
          times_.at(Mark::left) - gone);
     if (!evicted && first_ == 0) read("transformed after another", 0, gone - started);
+    if (const auto ordered = times_.find(Mark::evict_ordered);
+        !evicted && first_ == 0 && ordered != times_.end())
+      read(kOrderTooLate, 0, ordered->second - started);
     if (!evicted && first_ > 0) read(kRestOfKernel, tasks_.count - first_, gone - started);
     if (!evicted) return;
     const Time ordered = times_.at(Mark::evict_ordered);

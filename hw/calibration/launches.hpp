@@ -8,6 +8,7 @@
 namespace gangway {
 
 inline constexpr const char* kRestOfKernel = "rest of the kernel";  // each reading has its own parameter
+inline constexpr const char* kOrderTooLate = "order that came too late";  // the launch completed the kernel
 
 // A client whose kernel replaces another one's data in the caches. `copy`: bytes that it copies in and out.
 Client another_kernel(const RealDeviceEntry& entry, std::int64_t copy);
@@ -45,7 +46,8 @@ struct SeenLaunches {
   std::vector<double> after_another;  // ns of whole launches
   std::vector<SeenLaunch> rests;
   std::vector<SeenEviction> evictions;
-  double slower = 0;  // share by which jobs took longer for a while; all times above are without it
+  std::vector<double> late;  // ns from the first block to orders that evicted nothing
+  double slower = 0;         // share by which jobs took longer for a while; all times above are without it
 };
 // Needs at least one command.
 MeasuredLaunches described(const SeenLaunches& seen);
@@ -53,6 +55,10 @@ MeasuredLaunches described(const SeenLaunches& seen);
 // For evictions sorted by the time of their orders: how many neighbours best predict how long another one
 // takes and how much is done, by leaving each out in turn.
 std::int64_t best_neighbours(const std::vector<MeasuredEviction>& evictions);
+
+// The time that best parts the orders that evicted from those that came too late, which are later; all in ns
+// from the first block. There must be orders.
+double latest_order(const std::vector<SeenEviction>& evictions, const std::vector<double>& late);
 
 // The readings of a kernel that play_launches() added, and its median time `transformed`.
 SeenLaunches seen_launches(const Calibration& c, const std::string& mechanism, const std::string& name,

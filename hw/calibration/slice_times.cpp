@@ -20,6 +20,8 @@ constexpr Duration kChoice{100'000};
 constexpr const char* kContextSlice = "context slice";
 constexpr const char* kContextTurn = "context turn";
 constexpr const char* kContextGap = "context gap";
+constexpr const char* kStopFull = "full context stop to resume";
+constexpr const char* kResumeFull = "context stop to full resume";
 constexpr const char* kHandOvers[2][2] = {{"context stop to resume", "context stop to begin"},
                                           {"context end to resume", "context end to begin"}};
 
@@ -77,6 +79,16 @@ void both_busy(Readings& readings) {
   readings.hand_overs(all, false, false);
   for (const Placed& p : all)
     if (!p.stay.first && !p.stay.last) readings.read(kContextSlice, p.stay.end - p.stay.begin);
+}
+
+// Likewise, one with as many threads as the device holds.
+void one_full(Readings& readings) {
+  const auto all = readings.run({1, 120_ms, Pace::queued, {}, true}, {1, 120_ms});
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    const Placed &from = all[i - 1], &to = all[i];
+    if (from.context == to.context || from.stay.last || to.stay.first) continue;
+    readings.read(from.context == 0 ? kStopFull : kResumeFull, to.stay.begin - from.stay.end);
+  }
 }
 
 // One is busy with a single kernel, so that its slice has always expired; the other one comes now and then.
@@ -157,6 +169,7 @@ double time_together(const std::array<std::vector<ProbeStay>, 2>& stays) {
 void measure_time_slices(TwoContexts& contexts, Calibration& out, const std::atomic<bool>& stop) {
   Readings readings(contexts, out, stop);
   both_busy(readings);
+  one_full(readings);
   one_comes(readings);
   in_turns(readings);
   turns_of_many(readings);
@@ -187,6 +200,8 @@ void fit_time_slices(Calibration& out) {
   slice.stops_blocks = true;
   slice.stop = rounded(stop);
   slice.resume = rounded(resume);
+  slice.stop_full = std::max(slice.stop, rounded(middle(kStopFull) - context_switch - resume));
+  slice.resume_full = std::max(slice.resume, rounded(middle(kResumeFull) - context_switch - stop));
   slice.renewal = renewals.empty() ? slice.length : rounded(median(renewals));
   slice.linger = rounded(linger);
 }

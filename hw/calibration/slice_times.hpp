@@ -24,6 +24,8 @@ class TwoContexts {
 //   context stop to resume  from the last instant of one context to the first of the next, where a kernel was
 //                           stopped, and one that had been stopped went on
 //   context stop to begin   the same, where the next kernel was new; `end to resume` and `end to begin` alike
+//   full context stop to resume, context stop to full resume
+//                           likewise, where the kernel of one of them fills the device
 //   context turn            how long a context with kernels queued kept the device until it was stopped for
 //                           one whose kernels came now and then
 //   context gap             the times between kernels in which a context kept the device although another

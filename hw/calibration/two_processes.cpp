@@ -22,7 +22,7 @@ namespace {
 std::string text_of(const ProbeWork& work) {
   std::ostringstream out;
   out << work.kernels << ' ' << work.length.ns << ' ' << static_cast<int>(work.pace) << ' ' << work.pause.ns
-      << '\n';
+      << ' ' << work.full << '\n';
   return out.str();
 }
 
@@ -120,7 +120,7 @@ void answer_for_context(std::unique_ptr<SharingProbe> (*make)()) {
     std::istringstream text(line);
     ProbeWork work;
     int pace = 0;
-    if (!(text >> work.kernels >> work.length.ns >> pace >> work.pause.ns))
+    if (!(text >> work.kernels >> work.length.ns >> pace >> work.pause.ns >> work.full))
       return answer("error found '" + line + "'");
     work.pace = static_cast<ProbeWork::Pace>(pace);
     try {

@@ -19,9 +19,23 @@ struct Stamps {
   unsigned long long begun, ended;
 };
 
-__global__ void keep_time(unsigned long long length, Stamps* stays, std::uint32_t most, std::uint32_t* count,
-                          std::uint32_t* ended, std::uint32_t number) {
+constexpr int kWideBlock = 1024;
+
+// The first thread keeps the time; others, if there are any, hold some registers until it has done so.
+__global__ void __launch_bounds__(kWideBlock, 2)
+    keep_time(unsigned long long length, Stamps* stays, std::uint32_t most, std::uint32_t* count,
+              std::uint32_t* ended, std::uint32_t number, std::uint32_t* over) {
   using preemptible::device::clock_ns;
+  if (blockIdx.x != 0 || threadIdx.x != 0) {
+    constexpr int kHeld = 20;
+    float held[kHeld];
+    for (int i = 0; i < kHeld; ++i) held[i] = static_cast<float>(threadIdx.x) + i;
+    while (preemptible::device::get(*over) != number) {
+      for (int i = 0; i < kHeld; ++i) asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(held[i]));
+      __nanosleep(200);
+    }
+    return;
+  }
   unsigned long long begun = clock_ns(), last = begun, done = 0;
   std::uint32_t stay = 0;
   while (done < length) {
@@ -36,6 +50,7 @@ __global__ void keep_time(unsigned long long length, Stamps* stays, std::uint32_
   }
   stays[stay++] = {begun, last};
   *count = stay;
+  preemptible::device::put(*over, number);
   __threadfence_system();
   preemptible::device::put(*ended, number);
 }
@@ -53,6 +68,9 @@ class CudaSharingProbe : public SharingProbe {
     cuda_check(cudaHostGetDevicePointer(&place, ended_.get(), 0), "cudaHostGetDevicePointer");
     ended_there_ = static_cast<std::uint32_t*>(place);
     cuda_check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    int sms = 0;
+    cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
+    sms_ = static_cast<unsigned>(sms);
     run({1, Duration{10'000}});  // its code is loaded
   }
   ~CudaSharingProbe() override { cudaStreamDestroy(stream_); }
@@ -61,13 +79,15 @@ class CudaSharingProbe : public SharingProbe {
     const auto kernels = static_cast<std::uint32_t>(work.kernels);
     const std::uint32_t most = std::max<std::uint32_t>(16, kMostStays / kernels);
     DeviceArray<Stamps> stays(std::uint64_t{kernels} * most);
-    DeviceArray<std::uint32_t> counts(kernels);
+    DeviceArray<std::uint32_t> counts(kernels), over(1);
+    over.fill_bytes(0);
+    const unsigned blocks = work.full ? 2 * sms_ : 1, threads = work.full ? kWideBlock : 1;
     std::atomic_ref<std::uint32_t>(*ended_).store(0);
     auto due = HostClock::now();
     for (std::uint32_t k = 0; k < kernels; ++k) {
-      keep_time<<<1, 1, 0, stream_>>>(static_cast<unsigned long long>(work.length.ns),
-                                      stays.data() + std::size_t{k} * most, most, counts.data() + k,
-                                      ended_there_, k + 1);
+      keep_time<<<blocks, threads, 0, stream_>>>(static_cast<unsigned long long>(work.length.ns),
+                                                 stays.data() + std::size_t{k} * most, most,
+                                                 counts.data() + k, ended_there_, k + 1, over.data());
       cuda_check(cudaGetLastError(), "a kernel's launch");
       if (work.pace == ProbeWork::Pace::queued) continue;
       if (work.pace == ProbeWork::Pace::requests) {
@@ -109,6 +129,7 @@ class CudaSharingProbe : public SharingProbe {
   std::unique_ptr<std::uint32_t, FreeHost> ended_;
   std::uint32_t* ended_there_ = nullptr;  // as the device addresses it
   cudaStream_t stream_ = nullptr;
+  unsigned sms_ = 0;
 };
 
 }  // namespace

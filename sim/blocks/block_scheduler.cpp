@@ -35,6 +35,7 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
       journal_(journal),
       by_block_(by_block),
       sms_(device.time_slice && device.time_slice->stops_blocks ? contexts : 1, Multiprocessors(device)),
+      threads_(device.sm.threads * device.sms),
       levels_(device.rules.on(Rule::A1) && device.arbitration != Arbitration::fifo
                   ? static_cast<std::size_t>(device.priorities)
                   : 1),
@@ -182,6 +183,14 @@ std::optional<std::size_t> BlockScheduler::turn(Time now) {
 bool BlockScheduler::waits(std::size_t context) const {
   const std::span<const Queue> queues{&queues_[context * levels_], levels_};
   return has_work(queues) || stopped_[context] > 0 || (turns_->stops_blocks() && running_[context] > 0);
+}
+
+ThreadShare BlockScheduler::share(std::size_t context) const {
+  ThreadShare share{0, threads_};
+  for (const Cohort& blocks : cohorts_)
+    if (blocks.count > 0 && blocks.context == context && blocks.waves > 0)
+      share.threads += blocks.count * grids_[blocks.grid].grid.needs.threads;
+  return share;
 }
 
 // Whether serve() would assign blocks on an empty device.

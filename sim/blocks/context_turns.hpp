@@ -15,14 +15,18 @@ namespace gangway {
 // time slices, all do.
 std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const Device& device);
 
+struct ThreadShare {
+  std::int64_t threads = 0, of = 1;
+};
+
 // What contexts have to do on a device.
 class ContextWork {
  public:
   virtual bool waits(std::size_t context) const = 0;    // it has blocks to assign, or that were stopped
   virtual bool queued(std::size_t context) const = 0;   // kernels of it are issued that have not begun
   virtual bool present(std::size_t context) const = 0;  // the active one: its blocks are there
-  virtual bool runs(std::size_t context) const = 0;     // the active one: and have not ended
-  virtual bool stopped(std::size_t context) const = 0;  // blocks of it were stopped
+  // The share of the device's threads that its blocks have which have not ended: they run, or were stopped.
+  virtual ThreadShare share(std::size_t context) const = 0;
 
  protected:
   ~ContextWork() = default;
@@ -48,6 +52,7 @@ class ContextTurns {
   std::optional<std::size_t> longest_waiting(Time now, const ContextWork& work);
   bool by_waiting() const { return slice_.order == TimeSlice::Order::waiting; }
   void begin(Time now, std::size_t context, const ContextWork& work);
+  static Duration cost(Duration one, Duration full, const ThreadShare& share);
   void wake_at(Time time);
 
   TimeSlice slice_;

@@ -207,6 +207,28 @@ TEST_CASE("launch fit: moments within long block-tasks are not taken for a clock
   CHECK(seen.slower == 0);
 }
 
+TEST_CASE("launch fit: orders that came too late part from those that evicted") {
+  const auto evicted = [](std::initializer_list<double> orders) {
+    std::vector<SeenEviction> out;
+    for (const double order : orders) out.push_back({order, order + 10, 1});
+    return out;
+  };
+  CHECK(latest_order(evicted({10, 30, 20}), {70, 60}) == 45);
+  CHECK(latest_order(evicted({10, 20, 30, 55, 56}), {40, 60, 70}) ==
+        58);  // but for one, wherever else for two
+  CHECK(latest_order(evicted({10, 20, 30}), {}) == 30);
+  CHECK(latest_order({}, {40, 60}) == 40);
+  // From 0.975 of the kernel's time on.
+  auto readings = readings_of_jobs(0, 0, 0, 1'000);
+  for (int i = 0; i < 20; ++i) {
+    readings.push_back({"launch after another", "flag-copy", "A", 0, 9'000});
+    readings.push_back({"transformed after another", "flag-copy", "A", 0, kTime + 4'000});
+    readings.push_back({kOrderTooLate, "flag-copy", "A", 0, std::round((0.975 + 0.001 * i) * kTime)});
+  }
+  check_near(described(seen_in(readings)).too_late, 4'000 + 0.03 * kTime, 0.01 * kTime);
+  CHECK(described(seen_in(readings_of_jobs(0, 0, 0, 1'000))).too_late == Duration{});
+}
+
 TEST_CASE("slowdowns: single slow jobs are no drift, and few jobs show none") {
   std::vector<JobTime> jobs(60, {false, kTime});
   for (std::size_t i = 0; i < jobs.size(); i += 5) jobs[i].ns = 1.3 * kTime;

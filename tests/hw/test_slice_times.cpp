@@ -20,7 +20,15 @@ using testing::ScratchFolder;
 
 namespace {
 
-constexpr TimeSlice kTruth{2'091_us, 137_us, TimeSlice::Order::creation, false, 8_us, 7_us, 2'400_us, 6_us};
+constexpr TimeSlice kTruth{.length = 2'091_us,
+                           .context_switch = 137_us,
+                           .stop = 8_us,
+                           .resume = 7_us,
+                           .renewal = 2'400_us,
+                           .linger = 6_us,
+                           .choice = {},
+                           .stop_full = 48_us,
+                           .resume_full = 46_us};
 constexpr Duration kBetween = 1_us;  // kernels of one context, and a host that launches the next
 
 // Two contexts by the rules TS1 to TS9 of sim/recorded/README.md, a step at a time.
@@ -39,7 +47,9 @@ class MadeUpContexts : public TwoContexts {
       moving = expired = false;
       const bool goes_on = contexts[c].done > Duration{};
       slice_end = now + truth_.length;
-      contexts[c].ready_at = now + (goes_on ? truth_.resume : Duration{});
+      contexts[c].ready_at = now + (!goes_on                ? Duration{}
+                                    : contexts[c].work.full ? truth_.resume_full
+                                                            : truth_.resume);
     };
     begin_turn(0);
     for (; !contexts[0].over() || !contexts[1].over(); now = now + 500_ns) {
@@ -67,7 +77,10 @@ class MadeUpContexts : public TwoContexts {
         }
         stopped = here.stop(now + 500_ns);
         moving = true;
-        arrives = now + 500_ns + truth_.context_switch + (stopped ? truth_.stop : Duration{});
+        arrives = now + 500_ns + truth_.context_switch +
+                  (!stopped         ? Duration{}
+                   : here.work.full ? truth_.stop_full
+                                    : truth_.stop);
       } else if (wanted && now + 500_ns >= leaves + truth_.linger) {
         moving = true;
         arrives = std::max(now, leaves + truth_.context_switch);
@@ -143,13 +156,15 @@ TEST_CASE("time slices are found as they are") {
   TimeSlice other = kTruth;
   other.length = 1'500_us, other.context_switch = 60_us, other.stop = 20_us, other.resume = 0_us,
   other.renewal = 1'500_us;
-  other.linger = 10_us;
+  other.linger = 10_us, other.stop_full = 20_us, other.resume_full = 60_us;
   for (const TimeSlice& truth : {kTruth, other}) {
     const TimeSlice found = *measured(truth).device.time_slice;
     CHECK(near(found.length, truth.length));
     CHECK(near(found.context_switch, truth.context_switch));
     CHECK(near(found.stop, truth.stop));
     CHECK(near(found.resume, truth.resume));
+    CHECK(near(found.stop_full, truth.stop_full));
+    CHECK(near(found.resume_full, truth.resume_full));
     CHECK(near(found.renewal, truth.renewal));
     CHECK(near(found.linger, truth.linger));
   }

@@ -26,6 +26,7 @@ class BlockModel:
         self.placement = device.get("placement", "most-room-first")
         self.sms_of = collections.defaultdict(lambda: multiprocessors(device))  # by context, where its blocks can stop
         self.sm_order = device.get("sm_order", range(len(multiprocessors(device))))
+        self.threads = sum(sm.free["threads"] for sm in multiprocessors(device))
         self.most_resident = device.get("resident_kernels", NO_LIMIT) if self.on["K1"] else NO_LIMIT
         self.copying = device.get("copy", {})
         self.issue_delay, self.end_delay = ({kind: delay_of(device, f"{kind}_{what}") for kind in ("kernel", "copy")}

@@ -14,7 +14,10 @@ class Turns:
         self.idle = False  # nobody wants the device since it was looked at last
         self.following, self.unqueued = None, None  # the successor; since when the active context has had nothing queued
         self.stands = False  # the successor is certain, since an earlier instant
-        self.choice, self.stop, self.resume = (quantity(device["time_slice"].get(what, "0 ns")) for what in ("choice", "stop", "resume"))
+        about = device["time_slice"]
+        self.choice = quantity(about.get("choice", "0 ns"))
+        self.costs = {what: (quantity(about.get(what, "0 ns")), quantity(about.get(f"{what}_full", about.get(what, "0 ns"))))
+                      for what in ("stop", "resume")}
         self.stops = device["time_slice"].get("blocks", "end") == "stop"
         self.expired = False  # its turn is over, and it has no other before somebody else
 
@@ -26,14 +29,20 @@ class Turns:
     def give(self, context, begin):
         changed = self.active is not None and context != self.active
         if changed and self.stops:
-            cost = self.stop if self.model.blocks else 0
+            begin += self.cost("stop", self.model.blocks)
             self.model.stop_blocks()
-            if any(entry[1].job.client.context == context for entry in self.model.stopped):
-                cost += self.resume
-            begin += cost
+            begin += self.cost("resume", [entry for entry in self.model.stopped if entry[1].job.client.context == context])
         self.active, self.begin = context, begin + (self.switch if changed else 0)
         self.following, self.unqueued, self.stands, self.expired = None, None, False, False
         self.model.delays += [time for time in self.times() if time > self.model.now]
+
+    def cost(self, what, entries):
+        """To stop or resume these blocks: more of them, more."""
+        if not entries:
+            return 0
+        one, full = self.costs[what]
+        threads = sum(entry[1].kernel.need["threads"] for entry in entries)
+        return one + (full - one) * min(threads, self.model.threads) // self.model.threads
 
     def before_the_run(self, contexts):
         """By creation, the last one is there."""

@@ -39,11 +39,11 @@ def name_and_params(spec):
 
 class Measured:
     """What a kernel's launches took, as measured; nothing said: nothing different."""
-    __slots__ = ("launch", "pending_work", "after_another", "each", "in_step", "near", "evictions")
+    __slots__ = ("launch", "pending_work", "after_another", "each", "in_step", "near", "evictions", "too_late")
 
     def __init__(self, spec):
         self.launch, self.pending_work = (quantity(spec[key]) if key in spec else None for key in ("launch", "pending_work"))
-        self.after_another, self.each = (quantity(spec.get(key, "0 ns")) for key in ("after_another", "each_launch"))
+        self.after_another, self.each, self.too_late = (quantity(spec.get(key, "0 ns")) for key in ("after_another", "each_launch", "too_late"))
         self.in_step, self.near = spec.get("in_step"), spec.get("near", 1)
         self.evictions = [tuple(map(quantity, eviction)) for eviction in spec.get("evictions", [])]
 

@@ -200,7 +200,7 @@ class Gpu:
     def _drain_as_measured(self, launch, seen):
         """Like an eviction that was ordered as long after the first block."""
         job, kernel, now = launch.job, launch.kernel, launch.sent
-        if launch.end <= seen:
+        if launch.end <= seen or launch.end - now < kernel.measured.too_late:
             return launch.end
         at = now - launch.start
         drawn = 0

@@ -165,6 +165,8 @@ class WorkloadDraw:
                                  for ordered in sorted(draw.randrange(time + 1) for _ in range(draw.choice([1, 2, 5, 30])))]
             if self.some(0.7):
                 said["near"] = draw.randint(1, len(said["evictions"]))
+            if self.some(0.5):
+                said["too_late"] = ns(draw.choice([0, 1, time // 20, time // 3]))
         return said
 
     def _measured_eviction(self, ordered, time):

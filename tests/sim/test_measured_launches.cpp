@@ -277,6 +277,19 @@ TEST_CASE("as measured: a run under another mechanism goes by that mechanism's r
   CHECK(lines("", {like(40, 45, 41)}) != by_rules);
 }
 
+TEST_CASE("as measured: an order in the part of a launch in which all is claimed comes too late") {
+  const auto lines = [](std::int64_t too_late) {
+    MeasuredLaunches m = evicted({like(40, 45, 41)});
+    m.too_late = Duration{too_late};
+    return play(Scenario{{measured(client("A", 0, 100), m), client("B", 50, 20)}}, "srt").lines;
+  };
+  // A runs from 10 to 110; the order comes at 50.
+  CHECK(lines(60) == lines(0));
+  const Lines late = lines(61);
+  CHECK(late != lines(0));
+  CHECK(std::count(late.begin(), late.end(), "110 A gone 100") == 1);
+}
+
 TEST_CASE("after idle: a launch takes longer the longer nothing was on the GPU") {
   // Nothing for 25 before B, for 70 before C, and for 387 before D.
   const Played played = play(

@@ -154,6 +154,8 @@ Device random_device(Stream& random) {
     device.time_slice->stops_blocks = random.below(3) == 0;
     device.time_slice->stop = Duration{between(random, 0, 3)};
     device.time_slice->resume = Duration{between(random, 0, 2)};
+    device.time_slice->stop_full = device.time_slice->stop + Duration{between(random, 0, 4)};
+    device.time_slice->resume_full = device.time_slice->resume + Duration{between(random, 0, 4)};
   }
   if (random.below(2) == 0)
     for (int rule = 0; rule < kRules - 1; ++rule)

@@ -45,8 +45,8 @@ TEST_CASE("time slices that stop blocks: these go on where they were, when their
           "[blocks]") {
   Device device = sliced();
   device.time_slice->stops_blocks = true;
-  device.time_slice->stop = Duration{2};
-  device.time_slice->resume = Duration{1};
+  device.time_slice->stop = device.time_slice->stop_full = Duration{2};
+  device.time_slice->resume = device.time_slice->resume_full = Duration{1};
   const Client b = native("B", 0, 1, 8, 10);
   SECTION("one block") {
     // 5 ns after A's turn, B begins; 4 ns after B's end, A goes on: nobody else comes.
@@ -65,6 +65,13 @@ TEST_CASE("time slices that stop blocks: these go on where they were, when their
   SECTION("both, again and again") {
     CHECK(blocks({native("A", 0, 1, 8, 20), native("B", 0, 1, 8, 20)}, device) ==
           Lines{"A 0 [0,15) x1 on 0", "B 0 [20,35) x1 on 0", "A 0 [41,46) x1 on 0", "B 0 [50,55) x1 on 0"});
+  }
+  SECTION("more threads take longer") {
+    // A has four of eight threads, B all: A stops in 2 + 6 / 2 ns, B in 8, A resumes in 1 + 1 / 2 ns.
+    device.time_slice->stop_full = Duration{8};
+    device.time_slice->resume_full = Duration{2};
+    CHECK(blocks({native("A", 0, 1, 4, 20), native("B", 0, 1, 8, 20)}, device) ==
+          Lines{"A 0 [0,15) x1 on 0", "B 0 [23,38) x1 on 0", "A 0 [50,55) x1 on 0", "B 0 [60,65) x1 on 0"});
   }
   SECTION("the trace says who is stopped") {
     const BlockRun run = run_blocks(Scenario{.clients = {native("A", 0, 1, 8, 40), b}, .device = device},
