@@ -158,7 +158,7 @@ TEST_CASE("an observation above a bound is an error that names both", "[search]"
 }
 
 TEST_CASE("no response that the search finds is above a proven bound", "[search][long]") {
-  const CaseNumbers numbers = case_numbers(80, 5'000);
+  const CaseNumbers numbers = case_numbers(200, 5'000);
   int bounded = 0;
   for (const int number : numbers) {
     Stream random(static_cast<std::uint64_t>(number), "kind of set", {});
