@@ -181,8 +181,8 @@ std::optional<std::size_t> BlockScheduler::turn(Time now) {
 }
 
 bool BlockScheduler::waits(std::size_t context) const {
-  const std::span<const Queue> queues{&queues_[context * levels_], levels_};
-  return has_work(queues) || stopped_[context] > 0 || (turns_->stops_blocks() && running_[context] > 0);
+  return has_work(queues_of(context)) || stopped_[context] > 0 ||
+         (turns_->stops_blocks() && running_[context] > 0);
 }
 
 ThreadShare BlockScheduler::share(std::size_t context) const {
@@ -311,24 +311,14 @@ void BlockScheduler::begin(GridSlot slot, std::span<const BlocksOnSm> where, Dur
   std::uint32_t count = 0;
   for (const BlocksOnSm& here : where) count += here.count;
   places_[cohort].assign(where.begin(), where.end());
-  cohorts_[cohort] = {.grid = slot,
-                      .context = grids_[slot].grid.context,
-                      .count = count,
-                      .scattered = true,
-                      .began = now,
-                      .length = length};
+  cohorts_[cohort] = {.grid = slot, .count = count, .scattered = true, .began = now, .length = length};
   start(cohort);
 }
 
 void BlockScheduler::begin_on_sm(GridSlot slot, std::uint32_t sm, std::uint32_t count, Duration length,
                                  Time now) {
   const std::uint32_t cohort = new_cohort();
-  cohorts_[cohort] = {.grid = slot,
-                      .context = grids_[slot].grid.context,
-                      .count = count,
-                      .sm = sm,
-                      .began = now,
-                      .length = length};
+  cohorts_[cohort] = {.grid = slot, .count = count, .sm = sm, .began = now, .length = length};
   start(cohort);
 }
 
@@ -339,6 +329,7 @@ void BlockScheduler::start(std::uint32_t cohort) {
   on_device_[device_of(entry.grid.context)] += blocks.count;
   running_[entry.grid.context] += blocks.count;
   entry.present += blocks.count;
+  blocks.context = entry.grid.context;
   blocks.ends = blocks.began + blocks.length;
   if (entry.grid.persistent && !entry.closed)
     entry.open.push_back(cohort);
@@ -461,10 +452,7 @@ void BlockScheduler::stop(std::size_t context, Time now) {
     grids.push_back(blocks.grid);
   }
   running_[context] = 0;
-  std::sort(grids.begin(), grids.end());
-  grids.erase(std::unique(grids.begin(), grids.end()), grids.end());
-  for (const GridSlot slot : grids)
-    if (!std::exchange(grids_[slot].paused, true)) note(grids_[slot], Mark::paused, now);
+  set_paused(std::move(grids), true, now);
 }
 
 void BlockScheduler::resume(std::size_t context, Time now) {
@@ -479,10 +467,14 @@ void BlockScheduler::resume(std::size_t context, Time now) {
     grids.push_back(blocks.grid);
   }
   running_[context] += std::exchange(stopped_[context], 0);
-  std::sort(grids.begin(), grids.end());
-  grids.erase(std::unique(grids.begin(), grids.end()), grids.end());
+  set_paused(std::move(grids), false, now);
+}
+
+void BlockScheduler::set_paused(std::vector<GridSlot> grids, bool paused, Time now) {
+  std::sort(grids.begin(), grids.end());  // cohorts differ with `by_block`, the trace does not
   for (const GridSlot slot : grids)
-    if (std::exchange(grids_[slot].paused, false)) note(grids_[slot], Mark::resumed, now);
+    if (std::exchange(grids_[slot].paused, paused) != paused)
+      note(grids_[slot], paused ? Mark::paused : Mark::resumed, now);
 }
 
 bool BlockScheduler::put_off(std::uint32_t cohort, Time now) {

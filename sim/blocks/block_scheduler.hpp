@@ -107,8 +107,8 @@ class BlockScheduler : private ContextWork {
     Time began;
     Duration length;
     std::int64_t waves = 1;
-    // In a turn's end blocks stop: `length` is then what is left of it. `ends`: when, unless they are
-    // stopped.
+    // Once they have been stopped, `length` is what was left of it. `ends`: when the blocks end, unless they
+    // are stopped.
     bool stopped = false, resumed = false;
     bool fired = false;  // the event of their end came while they were stopped
     Time ends = {};
@@ -117,6 +117,9 @@ class BlockScheduler : private ContextWork {
 
   std::size_t queue_of(const LaunchedGrid& grid) const;
   std::span<Queue> queues_of(std::size_t context) { return {&queues_[context * levels_], levels_}; }
+  std::span<const Queue> queues_of(std::size_t context) const {
+    return {&queues_[context * levels_], levels_};
+  }
   // The context whose blocks may be assigned now; none if none may.
   std::optional<std::size_t> turn(Time now);
   bool waits(std::size_t context) const override;
@@ -127,6 +130,7 @@ class BlockScheduler : private ContextWork {
   std::size_t device_of(std::size_t context) const { return sms_.size() > 1 ? context : 0; }
   void stop(std::size_t context, Time now);
   void resume(std::size_t context, Time now);
+  void set_paused(std::vector<GridSlot> grids, bool paused, Time now);  // a grid may be there repeatedly
   // Whether the event of their end is no longer that: they were stopped meanwhile.
   bool put_off(std::uint32_t cohort, Time now);
   bool before(const LaunchedGrid& a, const LaunchedGrid& b) const;
