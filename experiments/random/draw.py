@@ -19,7 +19,7 @@ KERNELS = {
     'HST256': (1.3, lambda size, draw: {'elements': whole(2950e6 * size, 1 << 20), 'per_thread': draw.choice([64, 128, 256, 512])}),
     'BS': (2.4, lambda size, draw: {'options': whole(335e6 * size, 1 << 20), 'per_thread': draw.choice([8, 16, 32])}),
     'MM': (1.4, lambda size, draw: {'n': whole(2976 * math.sqrt(size), 32), 'depth': 32 * draw.randrange(16, 31), 'tile': draw.choice([16, 32])}),
-    'PF': (1.65, lambda size, draw: {'columns': whole(36.7e6 * size, 1 << 16), 'rows': draw.randrange(14, 25)}),
+    'PF': (1.65, lambda size, draw: {'columns': whole(41.9e6 * size, 1 << 16), 'rows': draw.randrange(14, 25)}),
     'SPMV': (8.4, lambda size, draw: sparse(size, draw.randrange(600, 1500), draw.choice([8, 16, 32]))),
     'conv_rows': (1.8, lambda size, draw: image(size, draw.choice([32, 64, 128]))),
     'conv_columns': (1.5, lambda size, draw: image(size, draw.choice([64, 128, 256]))),
