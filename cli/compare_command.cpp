@@ -113,6 +113,22 @@ void print_groups(const Comparison& comparison) {
   fmt::print("\n");
 }
 
+// Errors that rest on a single run say little.
+void print_decisive(const Comparison& comparison) {
+  std::size_t printed = 0;
+  for (const GroupComparison& group : comparison.groups)
+    for (const DecisiveRun& run : group.decisive) {
+      if (printed++ >= kMostRows) continue;
+      fmt::print(
+          "one run decides: {} under {} at point {} is {} % off, without replication {}, permutation {} {} "
+          "%\n",
+          metric_of(Level::point, run.metric).label, group.policy, group.point,
+          percent(group.metric(run.metric).relative_error()), run.replication, run.permutation,
+          percent(run.without));
+    }
+  if (printed > kMostRows) fmt::print("  ... {} more with --json\n", printed - kMostRows);
+}
+
 const Compared& ntt_of(const ClientComparison& client) { return client.metric("ntt"); }
 
 void print_clients(const Comparison& comparison) {
@@ -246,6 +262,7 @@ void print(const Comparison& comparison) {
       "errors in %, (predicted - measured) / measured; p50, p90 and max: NTT of jobs, without sign\n\n");
   print_groups(comparison);
   print_starved(comparison);
+  print_decisive(comparison);
   print_lacking(comparison, stdout, "");
   print_clients(comparison);
   print_all_clients(comparison);

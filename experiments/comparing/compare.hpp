@@ -51,6 +51,13 @@ struct Starved {
   bool equal() const { return predicted == measured; }
 };
 
+// A run without which a metric's relative error would be much less, or more: chance decides.
+struct DecisiveRun {
+  std::string metric;
+  std::uint32_t replication = 0, permutation = 0;
+  double without = 0;  // relative error of the other runs
+};
+
 // A point under one policy.
 struct GroupComparison {
   std::uint32_t point = 0;
@@ -59,6 +66,7 @@ struct GroupComparison {
   Starved starved;
   JobErrors ntt;
   Unfinished unfinished;
+  std::vector<DecisiveRun> decisive;  // where both folders have jobs; at most one for each metric
 
   const Compared& metric(const std::string& name) const;  // must be one of them
 };

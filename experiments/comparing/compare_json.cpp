@@ -44,6 +44,9 @@ Json to_json(const GroupComparison& group) {
             {"unfinished", to_json(group.unfinished)},
             {"starved", {{"predicted", group.starved.predicted}, {"measured", group.starved.measured}}}};
   for (const Compared& c : group.metrics) json[c.metric] = to_json(c);
+  for (const DecisiveRun& run : group.decisive)
+    json[run.metric]["decisive_run"] = {
+        {"replication", run.replication}, {"permutation", run.permutation}, {"without", number(run.without)}};
   return json;
 }
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "experiments/comparing/compared_rows.hpp"
+#include "experiments/comparing/decisive_runs.hpp"
 #include "models/error.hpp"
 #include "models/fit/location.hpp"
 #include "models/input/table.hpp"
@@ -147,6 +148,8 @@ class JobMatcher {
         if (found->second.in_both.count(run) > 0) found->second.unfinished.absent += jobs;
       group.unfinished = found->second.unfinished;
       group.ntt = spread(found->second.errors, group.unfinished);
+      if (found->second.errors.size() == found->second.jobs)
+        group.decisive = decisive_runs(group, found->second.runs, a.about.sigma == "sample");
       add(group.unfinished);
       all_.insert(all_.end(), found->second.errors.begin(), found->second.errors.end());
     }
@@ -154,9 +157,10 @@ class JobMatcher {
   }
 
  private:
-  using Run = std::pair<std::uint32_t, std::uint32_t>;  // replication, permutation
   struct Errors {
     std::vector<double> errors;
+    std::size_t jobs = 0;  // in either folder
+    RunSums runs;
     Unfinished unfinished;
     std::set<Run> in_both;
     std::map<Run, std::size_t> in_one;  // finished jobs that the other folder does not have
@@ -175,17 +179,30 @@ class JobMatcher {
   void both(const Job& in_a, const Job& in_b) {
     Errors& group = group_of(in_a);
     group.in_both.insert(run_of(in_a));
+    ++group.jobs;
     const bool left_a = std::isnan(in_a.ntt), left_b = std::isnan(in_b.ntt);
-    if (!left_a && !left_b)
+    if (!left_a && !left_b) {
       group.errors.push_back(relative_error(in_a.ntt, in_b.ntt));
-    else
+      add_to_run(group, in_a, in_b);
+    } else {
       ++(left_a && left_b ? group.unfinished.both
          : left_a         ? group.unfinished.predicted
                           : group.unfinished.measured);
+    }
+  }
+
+  void add_to_run(Errors& group, const Job& in_a, const Job& in_b) {
+    std::vector<NttSums>& clients = group.runs[run_of(in_a)];
+    clients.resize(clients_.size());
+    NttSums& sums = clients[in_a.client];
+    sums.predicted += in_a.ntt;
+    sums.measured += in_b.ntt;
+    ++sums.jobs;
   }
 
   void in_one(const Job& job, UnmatchedRows& rows) {
     rows.add([&] { return text(job); });
+    ++group_of(job).jobs;
     if (!std::isnan(job.ntt)) ++group_of(job).in_one[run_of(job)];
   }
 
