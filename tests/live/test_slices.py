@@ -49,10 +49,14 @@ class Results(SlicesTest):
             with self.subTest(policy=policy[0]):
                 seen, steps = self.sliced("riskiest", "400" if LONG else "60", policy=policy, least=20, slices=100)
                 self.assertGreater(seen["launches_in_forms"], 60)
-                # Each slice is as long as ordered, or the last of its grid.
-                done = [value for step, value in steps if step == "sliced"]
-                size = int(policy[-1].split("=")[1])
-                self.assertTrue(all(after - before == size or before >= after or after == 64 for before, after in zip(done, done[1:])), done)
+                # Each slice is as long as ordered, or the last of its grid. Of one that others did not wait for, the end is not logged.
+                size, before, stayed = int(policy[-1].split("=")[1]), 0, False
+                for step, done in steps:
+                    if step == "sliced":
+                        self.assertTrue(done - before == size or stayed and done - before == 2 * size or before >= done or done == 64,
+                                        (before, done, steps))
+                        before = done
+                    stayed = stayed and step != "sliced" or step == "stays"
 
     def test_more_streams_at_once_than_a_context_has_connections(self):
         for policy in (pkm(3), microkernels(5)):
