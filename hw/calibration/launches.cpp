@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "hw/calibration/bench.hpp"
+#include "hw/calibration/measurements.hpp"
 #include "hw/calibration/rounded.hpp"
 #include "hw/executor.hpp"
 #include "models/input/document.hpp"
@@ -165,7 +166,7 @@ Client another_kernel(const RealDeviceEntry& entry, std::int64_t copy) {
 }
 
 Workload probed_kernel(const CalibrationPlan& plan, const std::string& name, const Kernel& kernel,
-                       Client other) {
+                       Duration time, Client other) {
   Client probed;
   probed.name = name;
   probed.kernels.push_back(kernel);
@@ -176,7 +177,9 @@ Workload probed_kernel(const CalibrationPlan& plan, const std::string& name, con
       moments_of(plan, 0).size();  // each has the other before it, twice if it is evicted
   for (Client& client : workload.clients) client.arrive = Duration{0};
   workload.clients[kProbed].repeat = {static_cast<std::uint32_t>(jobs), std::nullopt, Duration{0}};
-  workload.clients[kOther].repeat = {static_cast<std::uint32_t>(2 * jobs + 1), std::nullopt, Duration{0}};
+  // The other one comes when the device has rested after the probed one's end.
+  workload.clients[kOther].repeat = {static_cast<std::uint32_t>(2 * jobs + 1), std::nullopt,
+                                     time + rest_after(time)};
   return workload;
 }
 
@@ -195,7 +198,8 @@ void play_launches(const RealDeviceEntry& entry, const CalibrationPlan& plan, co
                    std::uint32_t number, const std::string& mechanism, double transformed, Calibration& out,
                    const std::atomic<bool>& stop) {
   const Kernel& kernel = client.kernels[number];
-  const Workload workload = probed_kernel(plan, label(client, kernel), kernel, another_kernel(entry, 0));
+  const Workload workload =
+      probed_kernel(plan, label(client, kernel), kernel, rounded(transformed), another_kernel(entry, 0));
   const MechanismEntry& known = Mechanisms::named(mechanism, "calibration", "mechanism");
   const auto costs = known.make(ParameterValues(known.parameters, std::nullopt));
   const WorldSetup setup{.workload = workload, .device = out.device, .mechanism = *costs};

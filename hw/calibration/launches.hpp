@@ -13,10 +13,10 @@ inline constexpr const char* kOrderTooLate = "order that came too late";  // the
 // A client whose kernel replaces another one's data in the caches. `copy`: bytes that it copies in and out.
 Client another_kernel(const RealDeviceEntry& entry, std::int64_t copy);
 
-// A workload of a client with only this kernel, named as in readings, and of the other client, with the jobs
-// that play_launches() plays.
+// A workload of a client with only this kernel, which takes `time` in preemptible form, named as in readings,
+// and of the other client, with the jobs that play_launches() plays.
 Workload probed_kernel(const CalibrationPlan& plan, const std::string& name, const Kernel& kernel,
-                       Client other);
+                       Duration time, Client other);
 
 // Adds readings of such a workload's first client, whose launches take turns with the other's: some jobs run
 // whole, each of the others is evicted at a moment of its time `transformed` (ns) and launched again. Throws

@@ -8,6 +8,8 @@
 namespace gangway {
 using namespace literals;
 
+Duration rest_after(Duration kernel) { return std::min(kernel, Duration{50'000'000}); }
+
 void warm_up(Bench& bench, Duration length) {
   const auto began = HostClock::now();
   do bench.whole({0, 0});
@@ -32,11 +34,13 @@ void measure_times(Bench& bench, const CalibrationPlan& plan, KernelIndex k) {
     if (const auto time = bench.original(k)) {
       original.push_back(static_cast<double>(time->ns));
       bench.read("original", k, 0, *time);
+      bench.pause(rest_after(*time));
     }
     if (const auto time = bench.whole(k)) {
       transformed.push_back(static_cast<double>(time->ns));
       bench.read("transformed", k, 0, *time);
       bench.read("transformed on the device clock", k, 0, bench.device().probes().device_time());
+      bench.pause(rest_after(*time));
     }
     if (std::min(original.size(), transformed.size()) < kFewestReadings) continue;
     if (median_settled(original, plan.settled) && median_settled(transformed, plan.settled)) return;

@@ -12,6 +12,9 @@ constexpr const char* kBlocksInARow = "blocks in a row";
 constexpr Duration kShortTask{10'000};  // block-tasks too short for persistent blocks to run in step
 
 void warm_up(Bench& bench, Duration length);
+// How long the device is left idle after a kernel that took so long. A kernel that runs again and again can
+// take longer than one among others (BS on an H200 up to 28 %).
+Duration rest_after(Duration kernel);
 
 // Measurements of one kernel alone.
 void describe_forms(Bench& bench, Calibration& c, std::size_t client, std::uint32_t number);

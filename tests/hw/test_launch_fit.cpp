@@ -112,7 +112,8 @@ TEST_CASE("played launches: what the world does is found again") {
   Kernel kernel = testing::client("A", 0, kWhole).kernels[0];
   kernel.measured = std::make_shared<const MeasuredLaunches>(said);
   CalibrationPlan plan;
-  const Workload workload = probed_kernel(plan, "A", kernel, testing::client("other", 0, 100'000));
+  const Workload workload =
+      probed_kernel(plan, "A", kernel, Duration{kWhole}, testing::client("other", 0, 100'000));
   const Device device = testing::small_device();
   const auto mechanism = testing::mechanism_from("flag-copy");
   SimulatedWorld world({.workload = workload, .device = device, .mechanism = *mechanism});
