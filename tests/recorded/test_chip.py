@@ -85,11 +85,10 @@ class FrsOnAnH100(FrsOnAChip, unittest.TestCase):
 class FrsOnAnH200(FrsOnAChip, unittest.TestCase):
     MEASURED = CHIP / "h200/frs-fig4"
     SETTINGS = ("device=h200/calibration-nine-applications/device.yaml", "workload=h200/calibration-nine-applications/workload.yaml",
-                "mechanism.params.useful=0.665")
-    NEAR = {"antt": {"others": 0.0095, "processes": 0.0055}, "stp": {"others": 0.0075, "processes": 0.0055},
-            "dntt": {"frs": 0.0585, "others": 0.0145}}
-    JOBS = "ntt_p50=0.0095,ntt_p90=0.036,antt=0.0175,stp=0.0175,ranking=0"
-    POLICIES = (*OWNERS, "processes")
+                "mechanism.params.useful=0.716")
+    NEAR = {"antt": {"others": 0.0065}, "stp": {"others": 0.0115}, "dntt": {"frs": 0.0395, "cfs": 0.0545, "others": 0.0135}}
+    JOBS = "ntt_p50=0.0035,ntt_p90=0.0155,antt=0.0065,stp=0.0115,ranking=0"
+    POLICIES = (*OWNERS, "streams", "stream-priorities", "processes", "mps")
 
     def test_the_page_has_each_policys_metrics(self):
         sides = [by(table(folder / "summary.csv"), "policy") for folder in (self.MEASURED, self.predicted)]
