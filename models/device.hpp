@@ -96,8 +96,8 @@ struct TimeSlice {
   // From when on, with nothing queued, it is certain who follows: after the turn's begin, or after the last
   // that was queued. Also of kernels without a policy, by creation.
   Duration choice = {};
-  // Of kernels without a policy: instead of `stop` and `resume`, if their threads fill the device; of fewer
-  // threads in proportion.
+  // Instead of `stop` and `resume`, which are of a single thread, if blocks hold all of the device's threads
+  // and registers; of less in proportion (sim/stop_costs.hpp).
   Duration stop_full = {}, resume_full = {};
 };
 

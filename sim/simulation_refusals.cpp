@@ -123,6 +123,16 @@ void check_recorded(const WorldRequest& request) {
     throw InputError(place.origin, place.path + ".clients",
                      "recorded programs on " + setup.device.name + ", whose time slices are not known",
                      "a device with `time_slice: {length, switch}`, or `arbitration: mps`");
+  if (setup.device.arbitration != Arbitration::mps) {
+    const TimeSlice& slice = *setup.device.time_slice;
+    const Duration resume = std::max(slice.resume, slice.resume_full);  // which slices contain
+    if (resume >= slice.length)
+      throw InputError(place.origin, place.path + ".clients",
+                       fmt::format("recorded programs on {}, whose time slices of {} are no longer than what "
+                                   "stopped kernels take to go on ({})",
+                                   setup.device.name, to_text(slice.length), to_text(resume)),
+                       "a `time_slice` with a longer `length`, or less `resume` and `resume_full`");
+  }
   const Capabilities needs = request.policy.needs();
   const bool access = needs.has(Capability::access);
   const bool slices = needs.has(Capability::ranges) && !needs.has(Capability::memory);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMagic = 0x3179616c70727767;  // "gwrplay1"
+constexpr std::uint64_t kMagic = 0x3279616c70727767;  // "gwrplay2"
 
 std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 
@@ -61,6 +61,8 @@ bool keep(const fs::path& file, const std::string& text) {
   unlink(made.c_str());
   return false;
 }
+
+std::int64_t count(const Dim& dim) { return std::int64_t{dim.x} * dim.y * dim.z; }
 
 Duration positive(Duration value) { return std::max(Duration{}, value); }
 
@@ -97,6 +99,11 @@ class PlayedProgram::Maker {
     steps_.push_back({{}, {}, {}, 0, static_cast<Index>(works_.size()), static_cast<Index>(orders_.size())});
     jobs_.emplace_back().first_segment = static_cast<Index>(segments_.size());
     for (const Stream& s : r.streams) streams_.push_back({s.context, s.kind});
+    for (const Launch& l : r.launches)
+      launches_.push_back({count(l.grid), count(l.block), (std::int64_t{l.registers} + 7) / 8 * 8,
+                           l.static_shared + l.dynamic_shared});
+    for (const GraphNode& n : r.nodes)
+      if (n.kind == WorkKind::kernel) nodes_.push_back({n.graph, n.shape, n.length});
   }
 
   std::string text(std::uint64_t identity) const {
@@ -109,8 +116,11 @@ class PlayedProgram::Maker {
     head.segments = segments_.size();
     head.jobs = jobs_.size();
     head.streams = streams_.size();
+    head.launches = launches_.size();
+    head.nodes = nodes_.size();
     head.timelines = static_cast<Index>(lines_.size());
     head.contexts = static_cast<Index>(r_.contexts.size());
+    head.graphs = static_cast<Index>(r_.graphs.size());
     head.depth = timing_.depth.value_or(0);
     head.unplayed = unplayed_work(r_, timing_.timeline_of);
     for (Index gpu = 0; gpu < r_.gpus.size(); ++gpu)
@@ -122,6 +132,8 @@ class PlayedProgram::Maker {
     put(out, segments_);
     put(out, jobs_);
     put(out, streams_);
+    put(out, launches_);
+    put(out, nodes_);
     head.checksum = checksum_of(out.data() + sizeof head, out.size() - sizeof head);
     std::memcpy(out.data(), &head, sizeof head);
     return out;
@@ -190,6 +202,13 @@ class PlayedProgram::Maker {
   }
   static void copy_fields(const PlayedStream& s, PlayedStream& to) {
     to.context = s.context, to.kind = s.kind;
+  }
+  static void copy_fields(const PlayedLaunch& l, PlayedLaunch& to) {
+    to.blocks = l.blocks, to.threads = l.threads, to.registers = l.registers;
+    to.shared_memory = l.shared_memory;
+  }
+  static void copy_fields(const PlayedNode& n, PlayedNode& to) {
+    to.graph = n.graph, to.launch = n.launch, to.length = n.length;
   }
 
   void add_job(Index j) {
@@ -309,7 +328,7 @@ class PlayedProgram::Maker {
     played.behind = timing_.works[w].behind;
     played.stream = work.stream;
     played.kind = work.kind;
-    if (work.kind == WorkKind::kernel) played.shape = work.shape;
+    if (work.kind == WorkKind::kernel || work.kind == WorkKind::graph) played.shape = work.shape;
     if (work.kind == WorkKind::copy) {
       const Transfer& t = r_.transfers[work.shape];
       const auto on_host = [](MemoryKind kind) {
@@ -355,6 +374,8 @@ class PlayedProgram::Maker {
   std::vector<Segment> segments_;
   std::vector<PlayedJob> jobs_;
   std::vector<PlayedStream> streams_;
+  std::vector<PlayedLaunch> launches_;
+  std::vector<PlayedNode> nodes_;
   std::vector<std::pair<Time, Time>> busy_;  // of the job that is being added
 };
 
@@ -391,6 +412,8 @@ void PlayedProgram::each_table(const Counts& counts, Visit visit) {
   visit(segments, counts.segments);
   visit(jobs, counts.jobs);
   visit(streams, counts.streams);
+  visit(launches, counts.launches);
+  visit(nodes, counts.nodes);
 }
 
 // Whether the file has this recording's tables, whole and as they were written.
@@ -399,10 +422,10 @@ bool PlayedProgram::map(const fs::path& path, std::uint64_t identity) {
   if (file < 0) return false;
   struct stat status {};
   Head head;
-  const bool has_head =
-      fstat(file, &status) == 0 && ::read(file, &head, sizeof head) == sizeof head && head.magic == kMagic &&
-      head.identity == identity &&
-      std::max({head.steps, head.works, head.orders, head.segments, head.jobs, head.streams}) < kNone;
+  const bool has_head = fstat(file, &status) == 0 && ::read(file, &head, sizeof head) == sizeof head &&
+                        head.magic == kMagic && head.identity == identity &&
+                        std::max({head.steps, head.works, head.orders, head.segments, head.jobs, head.streams,
+                                  head.launches, head.nodes}) < kNone;
   std::size_t size = sizeof head;
   if (has_head)
     each_table(head, [&]<typename Row>(std::span<const Row>&, std::size_t count) {

@@ -23,7 +23,7 @@ struct PlayedWork {
   Duration length, launch, behind;  // models/recording/timing.hpp
   Index stream = 0;
   WorkKind kind = WorkKind::kernel;
-  Index shape = 0;  // of a kernel: the recording's launch
+  Index shape = 0;  // of a kernel: the recording's launch; of a graph: that graph
   // Copies between host and GPU; others stay on the GPU.
   bool to_device = false, to_host = false;
   bool host_waits = false;  // the call returns only when the work is over
@@ -58,6 +58,20 @@ struct PlayedStream {
   StreamKind kind = StreamKind::blocking;
 };
 
+// What a launch has of a device.
+struct PlayedLaunch {
+  std::int64_t blocks = 1;
+  std::int64_t threads = 1;    // of a block
+  std::int64_t registers = 0;  // of a thread, in eights, as GPUs give them
+  Bytes shared_memory;         // of a block
+};
+
+// A kernel of a graph whose nodes were recorded.
+struct PlayedNode {
+  Index graph = 0, launch = 0;
+  Duration length;
+};
+
 class PlayedProgram {
  public:
   // Maps FILE.played beside the recording, which is created if missing or made from another recording or
@@ -75,10 +89,13 @@ class PlayedProgram {
   std::span<const Segment> segments;  // by job, home timeline first
   std::span<const PlayedJob> jobs;    // without warm-up
   std::span<const PlayedStream> streams;
+  std::span<const PlayedLaunch> launches;  // by launch of the recording
+  std::span<const PlayedNode> nodes;       // by graph
 
   std::size_t job_count() const { return jobs.size() - 1; }
   Index timelines() const { return head_->timelines; }
   Index contexts() const { return head_->contexts; }
+  Index graphs() const { return head_->graphs; }
   std::optional<std::uint32_t> depth() const;            // models/recording/timing.hpp
   Duration unplayed() const { return head_->unplayed; }  // models/recording/timing.hpp
   Bytes most_memory() const {
@@ -90,7 +107,8 @@ class PlayedProgram {
   struct Head {
     std::uint64_t magic = 0, identity = 0;  // of the recording and this program
     std::uint64_t steps = 0, works = 0, orders = 0, segments = 0, jobs = 0, streams = 0;
-    Index timelines = 0, contexts = 0;
+    std::uint64_t launches = 0, nodes = 0;
+    Index timelines = 0, contexts = 0, graphs = 0, unused = 0;
     std::uint64_t depth = 0;  // 0: none
     Duration unplayed;
     Bytes most_memory;

@@ -35,7 +35,6 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
       journal_(journal),
       by_block_(by_block),
       sms_(device.time_slice && device.time_slice->stops_blocks ? contexts : 1, Multiprocessors(device)),
-      threads_(device.sm.threads * device.sms),
       levels_(device.rules.on(Rule::A1) && device.arbitration != Arbitration::fifo
                   ? static_cast<std::size_t>(device.priorities)
                   : 1),
@@ -47,7 +46,7 @@ BlockScheduler::BlockScheduler(const Device& device, EventQueue& events, std::ui
       stopped_(contexts),
       vacated_(device.delays.block_end, alarm) {
   if (device.arbitration == Arbitration::timeslice && rules_.on(Rule::T1))
-    turns_.emplace(*device.time_slice, contexts, alarm);
+    turns_.emplace(device, contexts, alarm);
 }
 
 void BlockScheduler::reset() {

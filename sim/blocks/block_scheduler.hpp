@@ -125,7 +125,7 @@ class BlockScheduler : private ContextWork {
   bool waits(std::size_t context) const override;
   bool queued(std::size_t context) const override { return queued_[context] > 0; }
   bool present(std::size_t context) const override { return on_device_[device_of(context)] > 0; }
-  ThreadShare share(std::size_t context) const override;
+  std::int64_t held(std::size_t context) const override;
   // Each context has the device as it left it, if blocks are stopped.
   std::size_t device_of(std::size_t context) const { return sms_.size() > 1 ? context : 0; }
   void stop(std::size_t context, Time now);
@@ -177,7 +177,6 @@ class BlockScheduler : private ContextWork {
   bool changed_ = false;
 
   std::vector<Multiprocessors> sms_;  // by device_of()
-  std::int64_t threads_;              // of the device
   std::size_t levels_;                // of priority
   std::vector<Queue> queues_;         // by context, then by priority, highest first
   std::vector<Queue> outside_;        // by priority: kernels not admitted yet; none if unlimited

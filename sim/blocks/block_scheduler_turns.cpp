@@ -20,12 +20,12 @@ bool BlockScheduler::waits(std::size_t context) const {
          (turns_->stops_blocks() && running_[context] > 0);
 }
 
-ThreadShare BlockScheduler::share(std::size_t context) const {
-  ThreadShare share{0, threads_};
+std::int64_t BlockScheduler::held(std::size_t context) const {
+  std::int64_t held = 0;
   for (const Cohort& blocks : cohorts_)
     if (blocks.count > 0 && blocks.context == context && blocks.waves > 0)
-      share.threads += blocks.count * grids_[blocks.grid].grid.needs.threads;
-  return share;
+      held += blocks.count * turns_->stop_costs().held(grids_[blocks.grid].grid.needs);
+  return held;
 }
 
 // A turn has ended: its blocks keep their places, and go on in the context's next turn.

@@ -88,18 +88,12 @@ std::optional<std::size_t> ContextTurns::turn(Time now, const ContextWork& work)
   return active_;
 }
 
-Duration ContextTurns::cost(Duration one, Duration full, const ThreadShare& share) {
-  if (share.threads == 0) return {};
-  return one + Duration{mul_div_floor((full - one).ns, std::min(share.threads, share.of), share.of)};
-}
-
 void ContextTurns::begin(Time now, std::size_t context, const ContextWork& work) {
   from_ = now;
   if (used_ && context != active_) {
     from_ = from_ + slice_.context_switch;
     if (slice_.stops_blocks)
-      from_ = from_ + cost(slice_.stop, slice_.stop_full, work.share(active_)) +
-              cost(slice_.resume, slice_.resume_full, work.share(context));
+      from_ = from_ + costs_.stop(work.held(active_)) + costs_.resume(work.held(context));
   }
   until_ = from_ + slice_.length;
   active_ = context;

@@ -7,6 +7,7 @@
 
 #include "models/device.hpp"
 #include "sim/blocks/delay_line.hpp"
+#include "sim/stop_costs.hpp"
 #include "sim/successor.hpp"
 
 namespace gangway {
@@ -15,18 +16,14 @@ namespace gangway {
 // time slices, all do.
 std::vector<std::uint32_t> contexts_of(std::span<const Client> clients, const Device& device);
 
-struct ThreadShare {
-  std::int64_t threads = 0, of = 1;
-};
-
 // What contexts have to do on a device.
 class ContextWork {
  public:
   virtual bool waits(std::size_t context) const = 0;    // it has blocks to assign, or that were stopped
   virtual bool queued(std::size_t context) const = 0;   // kernels of it are issued that have not begun
   virtual bool present(std::size_t context) const = 0;  // the active one: its blocks are there
-  // The share of the device's threads that its blocks have which have not ended: they run, or were stopped.
-  virtual ThreadShare share(std::size_t context) const = 0;
+  // What its blocks hold that have not ended: they run, or were stopped. In parts of StopCosts::whole().
+  virtual std::int64_t held(std::size_t context) const = 0;
 
  protected:
   ~ContextWork() = default;
@@ -34,8 +31,13 @@ class ContextWork {
 
 class ContextTurns {
  public:
-  ContextTurns(const TimeSlice& slice, std::size_t contexts, Alarm alarm)
-      : slice_(slice), contexts_(contexts), alarm_(alarm), waits_since_(contexts) {}
+  // `device` has a time_slice.
+  ContextTurns(const Device& device, std::size_t contexts, Alarm alarm)
+      : slice_(*device.time_slice),
+        costs_(slice_, device),
+        contexts_(contexts),
+        alarm_(alarm),
+        waits_since_(contexts) {}
   void reset();
 
   // The context whose blocks may be assigned now; none while the device drains or switches. To be called in
@@ -43,6 +45,7 @@ class ContextTurns {
   std::optional<std::size_t> turn(Time now, const ContextWork& work);
   std::size_t active() const { return active_; }
   bool stops_blocks() const { return slice_.stops_blocks; }
+  const StopCosts& stop_costs() const { return costs_; }
   // Whether a turn or switch has ended since the last call of turn().
   bool due(Time now) const { return alarmed_ && *alarmed_ <= now; }
   bool open() const { return open_; }
@@ -52,10 +55,10 @@ class ContextTurns {
   std::optional<std::size_t> longest_waiting(Time now, const ContextWork& work);
   bool by_waiting() const { return slice_.order == TimeSlice::Order::waiting; }
   void begin(Time now, std::size_t context, const ContextWork& work);
-  static Duration cost(Duration one, Duration full, const ThreadShare& share);
   void wake_at(Time time);
 
   TimeSlice slice_;
+  StopCosts costs_;
   std::size_t contexts_;
   Alarm alarm_;
   std::size_t active_ = 0;

@@ -21,6 +21,7 @@ void GpuStreams::add_client(const Recorded& recorded) {
   client.program = &program;
   client.scale = recorded.kernel_scale;
   client.waves = waves_of(recorded, device_);
+  client.held = held_by(program, device_);
   client.first_stream = static_cast<std::uint32_t>(streams_.size());
   client.first_context = static_cast<std::uint32_t>(contexts_.size());
   const auto number = static_cast<std::uint32_t>(clients_.size());
@@ -41,8 +42,7 @@ void GpuStreams::add_client(const Recorded& recorded) {
 void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, Forms forms) {
   forms_ = forms;
   const auto count = static_cast<std::size_t>(device_.gpus);
-  const auto slice = device_.arbitration == Arbitration::mps ? std::nullopt : device_.time_slice;
-  turns_.assign(count, TimeSlices(static_cast<std::uint32_t>(contexts_.size()), slice));
+  turns_.assign(count, TimeSlices(static_cast<std::uint32_t>(contexts_.size()), device_));
   engines_.assign(2 * count, {});
   for (std::size_t c = 0; c < clients_.size(); ++c) {
     ClientStreams& client = clients_[c];
@@ -53,7 +53,10 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, Forms forms) {
     client.flag.reset();
     client.current.reset();
   }
-  for (Context& context : contexts_) context.ready = context.running = 0;
+  for (Context& context : contexts_) {
+    context.ready = 0;
+    context.held = 0;
+  }
   for (Stream& s : streams_) {
     s.items.clear();
     s.put = s.passed = s.works = 0;
@@ -182,10 +185,7 @@ void GpuStreams::run(std::uint32_t stream, Time now) {
   s.since = now;
   if (!s.began) s.began = now;
   s.event = host_.due_at(stream, now + s.left);
-  Context& context = contexts_[s.context];
-  turns_of(s).set_running(s.context, ++context.running);
-  ++client.running;
-  touch(s.client);
+  set_running(s, true);
   if (client.flag == s.items.front().job && !s.rest) leave(stream, now);
 }
 
@@ -194,16 +194,23 @@ void GpuStreams::stop(std::uint32_t stream, Time now) {
   s.left = s.left + (s.since - now);
   s.event = 0;
   s.phase = Phase::ready;
-  turns_of(s).set_running(s.context, --contexts_[s.context].running);
-  --clients_[s.client].running;
+  set_running(s, false);
+}
+
+// A kernel at its head begins to run, or no longer does.
+void GpuStreams::set_running(Stream& s, bool running) {
+  ClientStreams& client = clients_[s.client];
+  Context& context = contexts_[s.context];
+  const std::int64_t held = client.held.of(*s.items.front().work);
+  context.held += running ? held : -held;
+  client.running += running ? 1 : -1;
+  turns_of(s).set_running(s.context, context.held);
   touch(s.client);
 }
 
 void GpuStreams::over(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
-  turns_of(s).set_running(s.context, --contexts_[s.context].running);
-  --clients_[s.client].running;
-  touch(s.client);
+  set_running(s, false);
   const JobId job = s.items.front().job;
   pop(stream);
   s.last_end = now;

@@ -11,6 +11,7 @@
 
 #include "models/identity.hpp"
 #include "models/recording/played_program.hpp"
+#include "sim/recorded/held_by_works.hpp"
 #include "sim/recorded/leaving_waves.hpp"
 #include "sim/recorded/time_slices.hpp"
 
@@ -160,8 +161,9 @@ class GpuStreams {
     const recording::PlayedProgram* program = nullptr;
     double scale = 1;
     std::vector<std::optional<LeavingWaves>> waves = {};  // by launch; empty: no preemptible kernels
-    std::optional<JobId> flag = {};                       // kernels of that job must leave
-    std::optional<std::uint32_t> current = {};            // stream whose head is the current kernel
+    HeldByWorks held = {};
+    std::optional<JobId> flag = {};             // kernels of that job must leave
+    std::optional<std::uint32_t> current = {};  // stream whose head is the current kernel
     std::uint32_t first_stream = 0, first_context = 0, gpu = 0;
     std::int64_t outstanding = 0;  // works
     std::uint32_t running = 0;     // kernels
@@ -171,7 +173,8 @@ class GpuStreams {
     std::uint32_t client = 0;
     std::uint32_t first_stream = 0;
     std::vector<std::uint32_t> streams;
-    std::uint32_t ready = 0, running = 0;  // streams
+    std::uint32_t ready = 0;  // streams
+    std::int64_t held = 0;    // by kernels that run
   };
   struct CopyUnderWay {
     std::uint32_t stream = 0;
@@ -204,6 +207,7 @@ class GpuStreams {
   void advance(std::uint32_t stream, Time now);
   bool pass_waits(std::uint32_t stream, Time now);
   void set_ready(Stream& stream, bool ready);
+  void set_running(Stream& stream, bool running);
   void run(std::uint32_t stream, Time now);
   void stop(std::uint32_t stream, Time now);
   void over(std::uint32_t stream, Time now);

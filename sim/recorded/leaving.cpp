@@ -91,9 +91,7 @@ void GpuStreams::leave(std::uint32_t stream, Time now) {
 // It has left. If the flag is down again by now, it goes on at once.
 void GpuStreams::gone(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
-  turns_of(s).set_running(s.context, --contexts_[s.context].running);
-  --clients_[s.client].running;
-  touch(s.client);
+  set_running(s, false);
   s.left = *std::exchange(s.rest, std::nullopt);
   s.phase = Phase::left;
   set_ready(s, false);

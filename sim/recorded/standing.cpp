@@ -47,9 +47,7 @@ void GpuStreams::slice_over(std::uint32_t stream, Time now) {
     client.current.reset();
     over(stream, now);
   } else {
-    turns_of(s).set_running(s.context, --contexts_[s.context].running);
-    --client.running;
-    touch(s.client);
+    set_running(s, false);
     set_ready(s, false);
     s.phase = Phase::standing;
   }

@@ -4,12 +4,16 @@
 
 namespace gangway {
 
-TimeSlices::TimeSlices(std::uint32_t contexts, const std::optional<TimeSlice>& slice)
-    : slice_(slice), ready_(contexts), stopped_(contexts), running_(contexts) {}
+TimeSlices::TimeSlices(std::uint32_t contexts, const Device& device)
+    : slice_(device.arbitration == Arbitration::mps ? std::nullopt : device.time_slice),
+      costs_(slice_.value_or(TimeSlice{}), device),
+      ready_(contexts),
+      running_(contexts),
+      stopped_(contexts) {}
 
 void TimeSlices::reset() {
   std::fill(ready_.begin(), ready_.end(), false);
-  std::fill(stopped_.begin(), stopped_.end(), false);
+  std::fill(stopped_.begin(), stopped_.end(), 0);
   std::fill(running_.begin(), running_.end(), 0);
   current_.reset();
   phase_ = Phase::nobody;
@@ -53,8 +57,8 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
   const Time gives_up = idle_since_ + slice_->linger;
   if (next && (expired_ || slice_end_ <= now || (idle && gives_up <= now))) {
     const bool soon = idle && now <= gives_up;  // the switch counts from the end of its kernels
-    leave(static_cast<std::uint32_t>(*next), running_[*current_] > 0,
-          slice_->context_switch - (soon ? now - idle_since_ : Duration{}), now, change);
+    leave(static_cast<std::uint32_t>(*next), slice_->context_switch - (soon ? now - idle_since_ : Duration{}),
+          now, change);
     return change;
   }
   if (!expired_ && slice_end_ <= now) {
@@ -71,17 +75,17 @@ void TimeSlices::begin_turn(Change& change) {
   phase_ = Phase::on;
   successor_.begin_turn();
   expired_ = false;
-  stopped_[*current_] = false;
+  stopped_[*current_] = 0;
   change.on = current_;
 }
 
-void TimeSlices::leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change) {
+void TimeSlices::leave(std::uint32_t next, Duration cost, Time now, Change& change) {
   change.off = current_;
-  stopped_[*current_] = in_kernel;
-  const Time loaded = now + cost + (in_kernel ? slice_->stop : Duration{});
+  stopped_[*current_] = running_[*current_];
+  const Time loaded = now + cost + costs_.stop(stopped_[*current_]);
   current_ = next;
   phase_ = Phase::switching;
-  until_ = loaded + (stopped_[next] ? slice_->resume : Duration{});
+  until_ = loaded + costs_.resume(stopped_[next]);
   slice_end_ = loaded + slice_->length;
   change.look = until_;
   changed_ = until_ == now;

@@ -8,6 +8,7 @@
 
 #include "models/device.hpp"
 #include "models/quantity.hpp"
+#include "sim/stop_costs.hpp"
 #include "sim/successor.hpp"
 
 namespace gangway {
@@ -15,13 +16,14 @@ namespace gangway {
 // The contexts of one GPU, by number, which is their place in the ring.
 class TimeSlices {
  public:
-  // Without a slice, all contexts are on the GPU at once.
-  TimeSlices(std::uint32_t contexts, const std::optional<TimeSlice>& slice);
+  // Without a slice, and under MPS, all contexts are on the GPU at once.
+  TimeSlices(std::uint32_t contexts, const Device& device);
   void reset();
 
-  // Sets whether the context has kernels that could run now; the other: how many are under way.
+  // Sets whether the context has kernels that could run now; the other: what those under way hold, in parts
+  // of StopCosts::whole(), 0 if there are none.
   void set_ready(std::uint32_t context, bool ready);
-  void set_running(std::uint32_t context, std::uint32_t kernels) { running_[context] = kernels; }
+  void set_running(std::uint32_t context, std::int64_t held) { running_[context] = held; }
   bool on(std::uint32_t context) const {
     return !slice_ || (current_ == context && phase_ != Phase::switching);
   }
@@ -39,11 +41,12 @@ class TimeSlices {
 
  private:
   void begin_turn(Change& change);
-  void leave(std::uint32_t next, bool in_kernel, Duration cost, Time now, Change& change);
+  void leave(std::uint32_t next, Duration cost, Time now, Change& change);
 
   std::optional<TimeSlice> slice_;
-  std::vector<char> ready_, stopped_;   // by context; stopped: during a kernel
-  std::vector<std::uint32_t> running_;  // likewise
+  StopCosts costs_;
+  std::vector<char> ready_;                      // by context
+  std::vector<std::int64_t> running_, stopped_;  // likewise: what its kernels hold
   std::optional<std::uint32_t> current_;
   Successor successor_;
   enum class Phase { nobody, switching, on, idle };  // idle: the current one is not ready but loaded

@@ -36,7 +36,7 @@ def program(path, kernels=(1_000_000, 1_000_000), jobs=3, blocks=4, gap=1_000):
     5 us until its first kernel runs, 1 us between two, and 6 us from the last one's end to its own. With a longer gap between
     calls kernels wait for the host."""
     recorder, begin = Recorder(), 10_000
-    recorder.launches = [("_Z1kv", blocks, 32)]
+    recorder.launches = [("_Z1kv", blocks, 32, 16)]
     for _ in range(jobs):
         called, runs, calls = begin, begin + 5_000, []
         for length in kernels:
@@ -280,6 +280,8 @@ class Recordings(ProgramTest):
         self.refused_by("a client with kernels", "workload.clients.B",
                         clients=CLIENTS + "    - {name: B, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
         self.refused_by("whose time slices are not known", "workload.clients", lambda text: text.replace("h100", "titan-x-pascal"))
+        self.refused_by("time slices of 2.091 ms are no longer than what stopped kernels take to go on (3 ms)", "workload.clients",
+                        lambda text: text + "set: {device.time_slice.resume_full: 3 ms}\n")
         self.refused_by("kernel", "grant", lambda text: text.replace("passthrough", "fcfs"))
 
     def test_a_recording_that_was_cut_off_is_refused_at_any_byte(self):

@@ -5,6 +5,7 @@ models/gpu_rules.hpp for what happens without a rule) and shares nothing with th
 placed by itself, by a look at all SMs. A tick is 1 ns, so workloads for it are a few hundred ns long.
 """
 import collections
+from fractions import Fraction
 
 from block_clients import NO_LIMIT, Client, Job, contexts_of, delay_of, limits_of, multiprocessors
 from block_turns import Turns
@@ -26,7 +27,8 @@ class BlockModel:
         self.placement = device.get("placement", "most-room-first")
         self.sms_of = collections.defaultdict(lambda: multiprocessors(device))  # by context, where its blocks can stop
         self.sm_order = device.get("sm_order", range(len(multiprocessors(device))))
-        self.threads = sum(sm.free["threads"] for sm in multiprocessors(device))
+        self.whole = {what: sum(sm.free[what] for sm in multiprocessors(device)) for what in ("threads", "registers")}
+        self.pool = device.get("layout") == "pool"
         self.most_resident = device.get("resident_kernels", NO_LIMIT) if self.on["K1"] else NO_LIMIT
         self.copying = device.get("copy", {})
         self.issue_delay, self.end_delay = ({kind: delay_of(device, f"{kind}_{what}") for kind in ("kernel", "copy")}
@@ -271,6 +273,13 @@ class BlockModel:
         _, operation, sm, begin = entry
         if self.now > begin:
             self.spans[(operation.job.client.name, operation.job.number, operation.kernel.name, sm, begin, self.now)] += 1
+
+    def share_of(self, need):
+        """Of the device, that one block holds."""
+        threads = Fraction(need["threads"], self.whole["threads"])
+        if self.pool:
+            return threads
+        return (threads + (Fraction(need["registers"], self.whole["registers"]) if need["registers"] else threads)) / 2
 
     def stop_blocks(self):
         for entry in self.blocks:

@@ -1,4 +1,6 @@
 """T1 of sim/blocks/README.md: contexts of the block model take turns."""
+import math
+
 from simpy_inputs import quantity
 
 
@@ -41,8 +43,7 @@ class Turns:
         if not entries:
             return 0
         one, full = self.costs[what]
-        threads = sum(entry[1].kernel.need["threads"] for entry in entries)
-        return one + (full - one) * min(threads, self.model.threads) // self.model.threads
+        return one + math.floor((full - one) * min(sum(self.model.share_of(entry[1].kernel.need) for entry in entries), 1))
 
     def before_the_run(self, contexts):
         """By creation, the last one is there."""

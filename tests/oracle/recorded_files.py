@@ -20,7 +20,8 @@ class Recorder:
         self.streams = [stream if isinstance(stream, tuple) else (0, stream) for stream in streams]
         self.threads = threads
         self.functions = [(f"function{kind}", kind) for kind in range(KINDS)]
-        self.launches = [("_Z1kv", 4, 32)]   # name, blocks, threads; kernels take them in turn
+        self.launches = [("_Z1kv", 4, 32, 16)]   # name, blocks, threads, registers; kernels take them in turn
+        self.nodes = []  # of the graph: launch, length
         self.calls, self.works, self.orders, self.jobs, self.transfers = [], [], [], [], []
 
     def call(self, begin, length, kind=0, thread=0, function=None):
@@ -91,10 +92,11 @@ class Recorder:
         fill(database, "contexts", [(context, 0, 0, 1 + context) for context in range(self.contexts)])
         fill(database, "streams", [(number, context, 7 + number, kind, 0) for number, (context, kind) in enumerate(self.streams)])
         fill(database, "functions", [(number, *function) for number, function in enumerate(self.functions)])
-        fill(database, "kernels", [(number, name) for number, (name, _, _) in enumerate(self.launches)])
-        fill(database, "launches", [(number, number, blocks, 1, 1, threads, 1, 1, 0, 0, 0, 16, 0, 0, 0, 0)
-                                    for number, (_, blocks, threads) in enumerate(self.launches)])
+        fill(database, "kernels", [(number, name) for number, (name, *_) in enumerate(self.launches)])
+        fill(database, "launches", [(number, number, blocks, 1, 1, threads, 1, 1, 0, 0, 0, registers, 0, 0, 0, 0)
+                                    for number, (_, blocks, threads, registers) in enumerate(self.launches)])
         fill(database, "graphs", [(0, 0, 1)])
+        fill(database, "nodes", [(number, 0, KERNEL, launch, 0, number, length, 1) for number, (launch, length) in enumerate(self.nodes)])
         fill(database, "transfers", [(number, 64, *transfer) for number, transfer in enumerate(self.transfers)])
         fill(database, "calls", rows)
         fill(database, "works", [(number, *work) for number, work in enumerate(sorted(self.works, key=lambda work: work[0]))])

@@ -14,8 +14,8 @@ class Form:
     def __init__(self, spec, launch, time, device):
         limits = device["sm"]
         name, params = (spec, {}) if isinstance(spec, str) else (spec["name"], spec.get("params", {}))
-        _, self.blocks, threads = launch
-        fit = min(limits["blocks"], limits["threads"] // threads, limits["registers"] // (16 * threads))
+        _, self.blocks, threads, registers = launch
+        fit = min(limits["blocks"], limits["threads"] // threads, limits["registers"] // (registers * threads))
         self.wave = max(1, min(fit, self.blocks))
         self.waves = ceil_div(self.blocks, self.wave)
         self.claim, self.time, self.slowed = 0, max(time, 1), time
@@ -56,7 +56,7 @@ def forms_of(asked, program, scale, device):
             lengths[work.shape].append(work.length)
     forms = {}
     for shape, times in lengths.items():
-        name, blocks, _ = launch = program.launches[shape]
+        name, blocks, *_ = launch = program.launches[shape]
         time = sorted(times)[(len(times) - 1) // 2]
         time = time if scale == 1 else round_half_up(time * scale)
         chosen = next((form for pattern, form in rules.get("kernels", {}).items() if fnmatch.fnmatchcase(name, pattern)),

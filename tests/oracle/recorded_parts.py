@@ -98,8 +98,11 @@ class Program:
         self.contexts = rows("gpu, number", "contexts")
         self.streams = rows("context, kind", "streams")
         functions = [kind for kind, in rows("kind", "functions")]
-        self.launches = rows("kernels.name, grid_x * grid_y * grid_z, block_x * block_y * block_z",
+        self.launches = rows("kernels.name, grid_x * grid_y * grid_z, block_x * block_y * block_z, registers",
                              "launches JOIN kernels ON kernels.id = launches.kernel", "launches.id")
+        self.nodes = collections.defaultdict(list)  # by graph: the launches of its kernels, and their lengths
+        for graph, launch, length in rows("graph, shape, length", f"nodes WHERE kind = {KERNEL}"):
+            self.nodes[graph].append((launch, length))
         transfers = rows('"from", "to", asynchronous', "transfers")
         self.jobs = []
         for number, (kind, thread, begin, length, warm_up) in enumerate(rows('kind, thread, "begin", length, warm_up', "jobs")):

@@ -11,7 +11,7 @@ class Gpu:
         if device["arbitration"] == "mps":
             self.slices = AlwaysOn(self.ring)
         else:
-            self.slices = TimeSlices(world, self.ring, device["time_slice"])
+            self.slices = TimeSlices(world, self.ring, device)
 
     def join(self, client):
         client.gpu = self

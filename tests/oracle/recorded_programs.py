@@ -33,8 +33,11 @@ class DrawnProgram:
                 kind = BLOCKING
             streams.append((context, kind))
         self.recorder = Recorder(streams, self.homes + helpers, contexts)
-        self.recorder.launches = [(f"_Z{place}kv", draw.choice([1, 7, 40, draw.randint(1, 500)]), draw.choice([32, 128, 256, 1000, 1024]))
-                                  for place in range(draw.randint(1, 3))]
+        self.recorder.launches = [(f"_Z{place}kv", draw.choice([1, 7, 40, draw.randint(1, 500)]), draw.choice([32, 128, 256, 1000, 1024]),
+                                   draw.choice([16, 23, 40, 64])) for place in range(draw.randint(1, 3))]
+        if draw.random() < 0.5:
+            self.recorder.nodes = [(draw.randrange(len(self.recorder.launches)), draw.randrange(40_000))
+                                   for _ in range(draw.randint(1, 4))]
         self.threads = [Thread(number) for number in range(self.recorder.threads)]
         self.helpers = self.threads[self.homes:]
         self.silent = {helper.number: self.mute or draw.random() < 0.5 for helper in self.helpers}

@@ -1,4 +1,8 @@
 """Whose kernels are on the GPU: "Time slices" of sim/recorded/README.md."""
+import math
+from fractions import Fraction
+
+from recorded_parts import GRAPH, KERNEL
 from simpy_inputs import quantity
 
 
@@ -19,13 +23,18 @@ class AlwaysOn:
 class TimeSlices:
     """The rules TS1 to TS9."""
 
-    def __init__(self, world, contexts, times):
+    def __init__(self, world, contexts, device):
+        times = device["time_slice"]
+
         def given(key, otherwise="0 ns"):
             return quantity(times.get(key, otherwise))
 
         self.world, self.ring = world, contexts
         self.length, self.switch, self.linger = given("length"), given("switch"), given("linger")
-        self.stop, self.resume, self.renewal = given("stop"), given("resume"), given("renewal", times["length"])
+        self.renewal = given("renewal", times["length"])
+        self.costs = {what: (given(what), given(f"{what}_full", times.get(what, "0 ns"))) for what in ("stop", "resume")}
+        self.sm = device["sm"]
+        self.threads, self.registers = (device["sms"] * self.sm[what] for what in ("threads", "registers"))
         self.current, self.switching = None, False
         self.end, self.expired, self.unready = None, False, None
         self.choice = given("choice")
@@ -91,11 +100,35 @@ class TimeSlices:
         running = [kernel for kernel in self.current.kernels() if kernel.running]
         for kernel in running:
             kernel.stop()
-        begin += self.switch + (self.stop if running else 0)
-        resume = self.resume if any(kernel.stopped for kernel in following.kernels()) else 0
+        begin += self.switch + self._cost("stop", running)
+        resume = self._cost("resume", [kernel for kernel in following.kernels() if kernel.stopped])
         self.switching = True
         self.unready = self.end = None
         self.world.at(max(begin + resume, now), lambda: self._turn(following, begin))
+
+    def _cost(self, what, kernels):
+        """TS9: of stopping these, or of their going on."""
+        if not kernels:
+            return 0
+        least, full = self.costs[what]
+        parts = 2 * self.threads * self.registers
+        return least + math.floor((full - least) * min(Fraction(sum(map(self._parts, kernels)), parts), 1))
+
+    def _parts(self, kernel):
+        """Of the GPU, that a kernel holds."""
+        program, work = kernel.stream.client.program, kernel.work
+        if work.kind == KERNEL:
+            return self._parts_of_launch(program.launches[work.shape])
+        nodes = program.nodes[work.shape] if work.kind == GRAPH else []
+        together = max(sum(length for _, length in nodes), 1)
+        return 1 + sum(self._parts_of_launch(program.launches[launch]) * length // together for launch, length in nodes)
+
+    def _parts_of_launch(self, launch):
+        _, blocks, threads, registers = launch
+        registers = threads * (registers + -registers % 8)  # of a block
+        fit = self.sm["threads"] // threads, self.sm["registers"] // registers, self.sm["blocks"]
+        there = min(blocks, min(fit) * self.threads // self.sm["threads"])
+        return max(1, there * (threads * self.registers + registers * self.threads))
 
     def _turn(self, context, begin):
         self.current, self.switching, self.unready = context, False, None

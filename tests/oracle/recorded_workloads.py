@@ -91,6 +91,9 @@ def draw_device(draw, without=()):
     slices = {"length": length, "switch": switch, "stop": about(3_000), "resume": about(3_000),
               "renewal": length if draw.random() < 0.3 else about(200_000, 10_000),
               "linger": min(about(4_000), switch, key=quantity), "choice": about(draw.choice([0, 50_000]))}
+    for what in ("stop", "resume"):
+        if draw.random() < 0.5:
+            slices[f"{what}_full"] = time(min(quantity(slices[what]) + quantity(about(20_000)), quantity(length) - 1))
     return {**device, "arbitration": "native-timeslice", "time_slice": slices}
 
 

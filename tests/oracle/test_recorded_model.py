@@ -173,7 +173,7 @@ def test_slices_of_two_clients_that_take_turns():
     # 50206, which opens at 50210; the kernel stands from 50220 on (Left at 50222), is due at 50229, runs from 50234 to 50284
     # (Left at 50286) and from 50293 to 50343.
     recorder = Recorder()
-    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
+    recorder.launches = [("_Z0kv", 4, 32, 16), ("_Z1kv", 4, 32, 16)]
     recorder.job(0, 50314, [recorder.kernel(0, 5, 0, 10, 40), recorder.wait(6, 46, STREAM, 0),
                             recorder.kernel(50202, 5, 0, 50212, 100), recorder.wait(50208, 106, STREAM, 0)])
     forms = {**SLICED, "default": "gate", "kernels": {"_Z1kv": {"name": "slice"}}}
@@ -186,7 +186,7 @@ def test_slices_of_two_clients_that_take_turns():
 def two_kernels():
     """A job of a kernel of 100 in four blocks, and one of 20 behind it."""
     recorder = Recorder()
-    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
+    recorder.launches = [("_Z0kv", 4, 32, 16), ("_Z1kv", 4, 32, 16)]
     recorder.job(0, 134, [recorder.kernel(0, 5, 0, 10, 100), recorder.kernel(5, 5, 0, 112, 20), recorder.wait(11, 123, STREAM, 0)])
     return recorder
 
@@ -205,7 +205,7 @@ def test_a_client_without_further_jobs_does_not_wait():
 
 def test_the_launch_of_a_job_that_is_over_closes_no_gate():
     recorder = Recorder()
-    recorder.launches = [("_Z0kv", 4, 32), ("_Z1kv", 4, 32)]
+    recorder.launches = [("_Z0kv", 4, 32, 16), ("_Z1kv", 4, 32, 16)]
     recorder.job(0, 118, [recorder.kernel(0, 5, 0, 10, 50), recorder.wait(6, 56, STREAM, 0), recorder.kernel(96, 5, 0, 106, 10),
                           recorder.wait(102, 16, STREAM, 0)])
     check({"a": two_kernels(), "b": recorder}, {"a": [(0, 72, 196), (1000196, 1000268, 1000392)], "b": [(50, 246, 356)]},

@@ -66,6 +66,22 @@ TEST_CASE("time slices that stop blocks: these go on where they were, when their
     CHECK(blocks({native("A", 0, 1, 8, 20), native("B", 0, 1, 8, 20)}, device) ==
           Lines{"A 0 [0,15) x1 on 0", "B 0 [20,35) x1 on 0", "A 0 [41,46) x1 on 0", "B 0 [50,55) x1 on 0"});
   }
+  SECTION("registers count as well, where the device has any") {
+    // A has all threads and half of the registers, 3/4 on the mean; B half of both.
+    const TimeSlice slice = *device.time_slice;
+    device = sms(1);
+    device.sm = {8, 4, 160, Bytes{1}};
+    device.arbitration = Arbitration::timeslice;
+    device.time_slice = slice;
+    device.time_slice->stop_full = Duration{10};
+    device.time_slice->resume_full = Duration{9};
+    Client a = native("A", 0, 1, 8, 20), half = native("B", 0, 1, 4, 20);
+    a.kernels[0].registers = 10;
+    half.kernels[0].registers = 20;
+    // A stops in 2 + 6, resumes in 1 + 6; B stops in 2 + 4, resumes in 1 + 4.
+    CHECK(blocks({a, half}, device) ==
+          Lines{"A 0 [0,15) x1 on 0", "B 0 [26,41) x1 on 0", "A 0 [57,62) x1 on 0", "B 0 [70,75) x1 on 0"});
+  }
   SECTION("more threads take longer") {
     // A has four of eight threads, B all: A stops in 2 + 6 / 2 ns, B in 8, A resumes in 1 + 1 / 2 ns.
     device.time_slice->stop_full = Duration{8};

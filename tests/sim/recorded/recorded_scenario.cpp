@@ -79,6 +79,8 @@ void RecordedScenario::slice(std::int64_t length, std::int64_t context_switch, s
                                 Duration{resume},
                                 Duration{renewal > 0 ? renewal : length},
                                 Duration{linger}};
+  device.time_slice->stop_full = device.time_slice->stop;
+  device.time_slice->resume_full = device.time_slice->resume;
 }
 
 Client& RecordedScenario::client(const std::string& name, recording::Recording recording) {

@@ -101,6 +101,54 @@ TEST_CASE("contexts take turns", "[recorded]") {
   }
 }
 
+TEST_CASE("stopping kernels takes longer the more of the GPU they hold", "[recorded]") {
+  // A's four blocks have all of 128 threads and half of 4,096 registers: three quarters on the mean; B's
+  // block has a quarter and an eighth: 3/16.
+  RecordedScenario s;
+  s.device.sm = {128, 32, 4096, Bytes{48 * 1024}};
+  recording::Recording a = one_kernel(100), b = one_kernel(50);
+  b.launches[0].grid = {1, 1, 1};
+  const auto play = [&] {
+    s.client("A", a);
+    s.client("B", b);
+    s.slice(30, 5, 2, 3);
+    s.device.time_slice->stop_full = Duration{10};
+    s.device.time_slice->resume_full = Duration{7};
+    s.play();
+  };
+  SECTION("kernels") {
+    // A stops in 2 + 6 and resumes in 3 + 3, B in 2 + 1 and 3 + 0. A until 40, B from 53 to 83; A's slice
+    // from 91, its kernel from 97 to 121; B's from 134, its kernel from 137 to its end at 157; A from 168.
+    play();
+    CHECK(s.jobs == Jobs{"0-216", "0-159"});
+  }
+  SECTION("registers count in eights") {
+    a.launches[0].registers = 9;
+    play();
+    CHECK(s.jobs == Jobs{"0-216", "0-159"});
+  }
+  SECTION("a graph's nodes, by their time") {
+    // Three quarters of the graph are such a kernel, a quarter is one like B's: 39/64. It stops in 2 + 4 and
+    // resumes in 3 + 2. A until 40, B from 51 to 81, A from 94 to 119, B from 133 to 153, A from 163 to 208.
+    a.launches.push_back(a.launches[0]);
+    a.launches[1].grid = {1, 1, 1};
+    a.works[0].kind = recording::WorkKind::graph;
+    a.graphs = {{0, 1}};
+    a.nodes = {{0, recording::WorkKind::kernel, 0, 0, {}, Duration{30}, 1},
+               {0, recording::WorkKind::kernel, 1, 0, Duration{30}, Duration{10}, 1}};
+    play();
+    CHECK(s.jobs == Jobs{"0-210", "0-155"});
+  }
+  SECTION("a graph without nodes holds next to nothing") {
+    // It stops in 2 and resumes in 3. A until 40, B from 47 to 77, A from 88 to 115, B from 125 to 145, A
+    // from 153 to 196.
+    a.works[0].kind = recording::WorkKind::graph;
+    a.graphs = {{0, 1}};
+    play();
+    CHECK(s.jobs == Jobs{"0-198", "0-147"});
+  }
+}
+
 TEST_CASE("a slice is renewed where more is queued", "[recorded]") {
   MadeRecording m;
   const auto st = m.stream();
