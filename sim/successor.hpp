@@ -2,6 +2,7 @@
 // sim/blocks/README.md.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -14,17 +15,32 @@ class Successor {
   void begin_turn() { *this = {}; }
   std::optional<std::size_t> context() const { return context_; }
 
-  // To be called in each instant in which one of these changes. `could(c)`: whether context c could follow.
-  // `queued()`: whether work of the active context is queued. `choice`: how long nothing must have been
-  // queued until others that come change nothing.
-  template <typename Could, typename Queued>
-  void look(Time now, Duration choice, std::size_t active, std::size_t contexts, Could could, Queued queued) {
+  // To be called in each instant in which one of these changes; except that work may come to be queued, if
+  // was_queued() is called where it no longer is. `could(c)`: whether context c could follow.
+  // `queued_by(t)`: whether work of the active context is queued now that was so at t, which is not later.
+  // `choice`: how long nothing must have been queued until others that come change nothing.
+  template <typename Could, typename QueuedBy>
+  void look(Time now, Duration choice, std::size_t active, std::size_t contexts, Could could,
+            QueuedBy queued_by) {
+    if (unqueued_since_ && !seen_) {
+      const Time certain = *unqueued_since_ + choice;
+      if (queued_by(std::min(now, certain)))
+        unqueued_since_.reset();
+      else
+        seen_ = now > certain;
+    }
     if (context_ && unqueued_since_ && now > *unqueued_since_ + choice && could(*context_)) return;
     context_ = next(active, contexts, could);
-    if (queued())
+    const bool before = unqueued_since_.has_value();
+    if (queued_by(now))
       unqueued_since_.reset();
-    else if (!unqueued_since_)
+    else if (!before)
       unqueued_since_ = now;
+    if (unqueued_since_.has_value() != before) seen_ = false;
+  }
+  // Some of the active context's work was queued from then until now.
+  void was_queued(Time since, Duration choice) {
+    if (unqueued_since_ && since <= *unqueued_since_ + choice) unqueued_since_.reset();
   }
 
   // The next one after `active` in a ring of so many contexts that could follow.
@@ -38,6 +54,7 @@ class Successor {
  private:
   std::optional<std::size_t> context_;
   std::optional<Time> unqueued_since_;  // in this turn
+  bool seen_ = false;                   // what was queued by the time at which the choice was certain
 };
 
 }  // namespace gangway

@@ -54,7 +54,8 @@ void ContextTurns::choose_successor(Time now, const ContextWork& work) {
     return;
   }
   const auto waits = [&](std::size_t context) { return work.waits(context); };
-  in_ring_.look(now, slice_.choice, active_, contexts_, waits, [&] { return work.queued(active_); });
+  in_ring_.look(now, slice_.choice, active_, contexts_, waits,
+                [&](Time by) { return by == now && work.queued(active_); });
   successor_ = in_ring_.context();
 }
 

@@ -118,7 +118,7 @@ bool GpuStreams::pass_waits(std::uint32_t stream, Time now) {
       return false;
     }
     if (s.items.front().held_up.value_or(now) < now) s.last_end = now;
-    pop(stream);
+    pop(stream, now);
   }
   if (s.items.empty()) s.phase = Phase::empty;
   return !s.items.empty();
@@ -212,7 +212,7 @@ void GpuStreams::over(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
   set_running(s, false);
   const JobId job = s.items.front().job;
-  pop(stream);
+  pop(stream, now);
   s.last_end = now;
   s.phase = Phase::empty;
   s.began.reset();
@@ -221,7 +221,7 @@ void GpuStreams::over(std::uint32_t stream, Time now) {
 }
 
 // What is at the head is over.
-void GpuStreams::pop(std::uint32_t stream) {
+void GpuStreams::pop(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
   ClientStreams& client = clients_[s.client];
   if (s.items.front().work != nullptr) {
@@ -230,6 +230,8 @@ void GpuStreams::pop(std::uint32_t stream) {
     if (form_of(s, s.items.front()) != nullptr) --s.in_form;
   }
   s.items.pop_front();
+  if (!s.items.empty() && s.items.front().work != nullptr && s.items.front().due < now)
+    turns_of(s).was_queued(s.context, s.items.front().due);
   ++s.passed;
   moved_.push_back(stream);
 }
@@ -291,7 +293,7 @@ void GpuStreams::copied(std::uint32_t place, std::uint64_t event, Time now) {
     Stream& s = streams_[stream];
     const JobId job = s.items.front().job;
     host_.copying(job, s.items.front().work->to_host, false);
-    pop(stream);
+    pop(stream, now);
     s.last_end = now;
     s.phase = Phase::empty;
     host_.work_over(job);
@@ -327,7 +329,7 @@ bool GpuStreams::settle(Time now) {
   for (std::uint32_t gpu = 0; gpu < turns_.size(); ++gpu)
     while (turns_[gpu].changed()) {
       const TimeSlices::Change change =
-          turns_[gpu].settle(now, [&](std::uint32_t context) { return queued(context, now); });
+          turns_[gpu].settle(now, [&](std::uint32_t context, Time by) { return queued(context, by); });
       if (change.off)
         for (const std::uint32_t stream : contexts_[*change.off].streams)
           if (streams_[stream].phase == Phase::running) stop(stream, now);
@@ -341,9 +343,9 @@ bool GpuStreams::settle(Time now) {
   return any;
 }
 
-// Whether work is due in the context behind the heads of its streams.
-bool GpuStreams::queued(std::uint32_t context, Time now) const {
-  const auto due = [&](const Item& item) { return item.work != nullptr && item.due <= now; };
+// Whether work that was due by then is in the context behind the heads of its streams.
+bool GpuStreams::queued(std::uint32_t context, Time by) const {
+  const auto due = [&](const Item& item) { return item.work != nullptr && item.due <= by; };
   return std::any_of(contexts_[context].streams.begin(), contexts_[context].streams.end(),
                      [&](std::uint32_t stream) {
                        const std::deque<Item>& items = streams_[stream].items;
@@ -419,7 +421,7 @@ void GpuStreams::remove(ClientId client, Time now) {
       std::erase_if(engines_[place].copies, [&](const CopyUnderWay& copy) { return copy.stream == stream; });
       settle_engine(place, now);
     }
-    while (!s.items.empty()) pop(stream);
+    while (!s.items.empty()) pop(stream, now);
     s.phase = Phase::empty;
     s.began.reset();
     s.rest.reset();

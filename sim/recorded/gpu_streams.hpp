@@ -211,11 +211,11 @@ class GpuStreams {
   void run(std::uint32_t stream, Time now);
   void stop(std::uint32_t stream, Time now);
   void over(std::uint32_t stream, Time now);
-  void pop(std::uint32_t stream);
+  void pop(std::uint32_t stream, Time now);
   void begin_copy(std::uint32_t stream, Time now);
   void settle_engine(std::uint32_t engine, Time now);
   void touch(std::uint32_t client);
-  bool queued(std::uint32_t context, Time now) const;
+  bool queued(std::uint32_t context, Time by) const;
   void tell_busy();
   TimeSlices& turns_of(const Stream& stream) { return turns_[clients_[stream.client].gpu]; }
   std::uint32_t engine_of(const Stream& stream) const {

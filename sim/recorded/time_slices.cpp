@@ -26,7 +26,11 @@ void TimeSlices::set_ready(std::uint32_t context, bool ready) {
   changed_ = slice_.has_value();
 }
 
-TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::uint32_t)>& queued) {
+void TimeSlices::was_queued(std::uint32_t context, Time since) {
+  if (slice_ && current_ == context) successor_.was_queued(since, slice_->choice);
+}
+
+TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::uint32_t, Time)>& queued) {
   Change change;
   changed_ = false;
   if (phase_ == Phase::switching) {
@@ -51,7 +55,8 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
   }
   successor_.look(
       now, slice_->choice, *current_, ready_.size(),
-      [&](std::size_t context) { return ready_[context] != 0; }, [&] { return queued(*current_); });
+      [&](std::size_t context) { return ready_[context] != 0; },
+      [&](Time by) { return queued(*current_, by); });
   const std::optional<std::size_t> next = successor_.context();
   const bool idle = phase_ == Phase::idle;
   const Time gives_up = idle_since_ + slice_->linger;
@@ -62,7 +67,7 @@ TimeSlices::Change TimeSlices::settle(Time now, const std::function<bool(std::ui
     return change;
   }
   if (!expired_ && slice_end_ <= now) {
-    expired_ = !queued(*current_);
+    expired_ = !queued(*current_, now);
     if (!expired_) slice_end_ = now + slice_->renewal;
   }
   if (!expired_) change.look = slice_end_;

@@ -36,8 +36,10 @@ class TimeSlices {
   };
   bool changed() const { return changed_; }
   void look() { changed_ = slice_.has_value(); }
-  // `queued`: whether a context has due work behind the heads of its streams.
-  Change settle(Time now, const std::function<bool(std::uint32_t)>& queued);
+  // Work of the context was due behind the head of its stream from then until now.
+  void was_queued(std::uint32_t context, Time since);
+  // `queued`: whether a context has work behind the heads of its streams that was due by some time.
+  Change settle(Time now, const std::function<bool(std::uint32_t, Time)>& queued);
 
  private:
   void begin_turn(Change& change);

@@ -134,6 +134,7 @@ class Stream:
         if isinstance(entry, Submitted):
             self.works += 1
             self.client.works += 1
+            self.world.at(max(entry.due, self.world.now), lambda: None)  # it may be behind another, and of interest all the same
         self.world.touch(self)
 
     def settle(self):

@@ -166,6 +166,35 @@ TEST_CASE("a slice is renewed where more is queued", "[recorded]") {
   CHECK(s.jobs[0] == "0-164");
 }
 
+TEST_CASE("work that is due behind a kernel leaves open who follows, whatever else happens then",
+          "[recorded]") {
+  // A's second kernel is due at 25, behind the first. Nothing else happens then.
+  MadeRecording m;
+  const auto st = m.stream();
+  m.kernel(st, 0, 10, 60);
+  m.kernel(st, 15, 70, 100);
+  m.wait(OrderKind::stream, st, 21, 151);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.client("B", one_kernel(50)).arrive = Duration{70};
+  s.client("C", one_kernel(50)).arrive = Duration{5};
+  s.slice(100, 5);
+  SECTION("until it is no longer behind it") {
+    // C, due at 15, would be certain to follow 20 after A's begin, at 30. From 25 to 70 A's second kernel is
+    // queued, so C would be certain at 90, and B, due at 80 and before it in the ring, follows: from 115 to
+    // 165. C from 170 to 220, the rest of A from 225 to 285.
+    s.device.time_slice->choice = Duration{20};
+    s.play();
+    CHECK(s.jobs == Jobs{"0-287", "70-167", "5-222"});
+  }
+  SECTION("but not if that was certain before") {
+    // At 24. C from 115 to 165. Then A is next in the ring: from 170 to 230; B from 235 to 285.
+    s.device.time_slice->choice = Duration{14};
+    s.play();
+    CHECK(s.jobs == Jobs{"0-232", "70-287", "5-167"});
+  }
+}
+
 TEST_CASE("copies are nobody's turn, and two programs share an engine", "[recorded]") {
   MadeRecording m;
   const auto st = m.stream();
