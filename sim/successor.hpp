@@ -15,8 +15,8 @@ class Successor {
   void begin_turn() { *this = {}; }
   std::optional<std::size_t> context() const { return context_; }
 
-  // To be called in each instant in which one of these changes; except that work may come to be queued, if
-  // was_queued() is called where it no longer is. `could(c)`: whether context c could follow.
+  // To be called in each instant in which one of these changes. That work comes to be queued is no such
+  // instant where was_queued() is called when it no longer is. `could(c)`: whether context c could follow.
   // `queued_by(t)`: whether work of the active context is queued now that was so at t, which is not later.
   // `choice`: how long nothing must have been queued until others that come change nothing.
   template <typename Could, typename QueuedBy>
@@ -40,7 +40,7 @@ class Successor {
   }
   // Some of the active context's work was queued from then until now.
   void was_queued(Time since, Duration choice) {
-    if (unqueued_since_ && since <= *unqueued_since_ + choice) unqueued_since_.reset();
+    if (unqueued_since_ && (!context_ || since <= *unqueued_since_ + choice)) unqueued_since_.reset();
   }
 
   // The next one after `active` in a ring of so many contexts that could follow.
@@ -54,7 +54,7 @@ class Successor {
  private:
   std::optional<std::size_t> context_;
   std::optional<Time> unqueued_since_;  // in this turn
-  bool seen_ = false;                   // what was queued by the time at which the choice was certain
+  bool seen_ = false;                   // known: nothing was queued until the choice was certain
 };
 
 }  // namespace gangway

@@ -195,6 +195,28 @@ TEST_CASE("work that is due behind a kernel leaves open who follows, whatever el
   }
 }
 
+TEST_CASE("work that was due behind a kernel while nobody else was ready opens the choice again",
+          "[recorded]") {
+  // Nobody is ready at 110, when the choice would be certain. A's second kernel is behind the first from 205
+  // to 1010, so it is open until 1110 who follows: of C, ready at 1050, and B, ready at 1060, the nearer one.
+  MadeRecording m;
+  const auto st = m.stream();
+  m.kernel(st, 0, 10, 1'000);
+  m.kernel(st, 195, 1'010, 500);
+  SECTION("whatever else happens") { m.kernel(m.stream(), 300, 310, 100); }
+  SECTION("or not") {}
+  m.wait(OrderKind::context, 0, 401, 1'111);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.client("B", one_kernel(50)).arrive = Duration{1'050};
+  s.client("C", one_kernel(50)).arrive = Duration{1'040};
+  s.slice(1'100, 5);
+  s.device.time_slice->choice = Duration{100};
+  s.play();
+  CHECK(s.jobs[1] == "1050-1167");
+  CHECK(s.jobs[2] == "1040-1222");
+}
+
 TEST_CASE("copies are nobody's turn, and two programs share an engine", "[recorded]") {
   MadeRecording m;
   const auto st = m.stream();
