@@ -110,6 +110,19 @@ void check_stopped_blocks(const WorldRequest& request) {
                        "time_slice.blocks: end, or all clients native (passthrough)");
 }
 
+// Time slices contain what stopped kernels take to go on.
+void check_resumption(const WorldRequest& request, const char* whose) {
+  const Device& device = request.setup.device;
+  const Duration length = device.time_slice->length,
+                 resume = std::max(device.time_slice->resume, device.time_slice->resume_full);
+  if (resume >= length)
+    throw InputError(request.workload.origin, request.workload.path + ".clients",
+                     fmt::format("{} on {}, whose time slices of {} are no longer than what stopped kernels "
+                                 "take to go on ({})",
+                                 whose, device.name, to_text(length), to_text(resume)),
+                     "a `time_slice` with a longer `length`, or less `resume` and `resume_full`");
+}
+
 // Recorded programs share a device among themselves, under policies that need to know nothing of their
 // kernels.
 void check_recorded(const WorldRequest& request) {
@@ -123,16 +136,7 @@ void check_recorded(const WorldRequest& request) {
     throw InputError(place.origin, place.path + ".clients",
                      "recorded programs on " + setup.device.name + ", whose time slices are not known",
                      "a device with `time_slice: {length, switch}`, or `arbitration: mps`");
-  if (setup.device.arbitration != Arbitration::mps) {
-    const TimeSlice& slice = *setup.device.time_slice;
-    const Duration resume = std::max(slice.resume, slice.resume_full);  // which slices contain
-    if (resume >= slice.length)
-      throw InputError(place.origin, place.path + ".clients",
-                       fmt::format("recorded programs on {}, whose time slices of {} are no longer than what "
-                                   "stopped kernels take to go on ({})",
-                                   setup.device.name, to_text(slice.length), to_text(resume)),
-                       "a `time_slice` with a longer `length`, or less `resume` and `resume_full`");
-  }
+  if (setup.device.arbitration != Arbitration::mps) check_resumption(request, "recorded programs");
   const Capabilities needs = request.policy.needs();
   const bool access = needs.has(Capability::access);
   const bool slices = needs.has(Capability::ranges) && !needs.has(Capability::memory);
@@ -175,6 +179,9 @@ void check_simulation(const WorldRequest& request, const WorldEntry& world) {
   check_capabilities(request, world);
   check_gpus(request);
   if (!all_native) check_stopped_blocks(request);
+  if (all_native && setup.device.arbitration == Arbitration::timeslice &&
+      setup.device.time_slice->stops_blocks)
+    check_resumption(request, "clients");
   for (std::uint32_t gpu = 0; gpu < setup.device.gpus; ++gpu) check_memory(request, {gpu});
   for (const Client& client : setup.workload.clients)
     for (const Kernel& kernel : client.kernels) {

@@ -91,12 +91,16 @@ std::optional<std::size_t> ContextTurns::turn(Time now, const ContextWork& work)
 
 void ContextTurns::begin(Time now, std::size_t context, const ContextWork& work) {
   from_ = now;
+  Duration resume{};
   if (used_ && context != active_) {
     from_ = from_ + slice_.context_switch;
-    if (slice_.stops_blocks)
-      from_ = from_ + costs_.stop(work.held(active_)) + costs_.resume(work.held(context));
+    if (slice_.stops_blocks) {
+      from_ = from_ + costs_.stop(work.held(active_));
+      resume = costs_.resume(work.held(context));
+    }
   }
-  until_ = from_ + slice_.length;
+  until_ = from_ + slice_.length;  // it contains the resumption
+  from_ = from_ + resume;
   active_ = context;
   successor_.reset();
   in_ring_.begin_turn();

@@ -12,7 +12,7 @@ class Turns:
         self.length, self.switch = (quantity(device["time_slice"][what]) for what in ("length", "switch"))
         self.by_creation = device["time_slice"].get("order") == "creation"
         self.line = []  # who waits, in that order, and since when; unless by creation
-        self.active = self.begin = None
+        self.active = self.begin = self.end = None
         self.idle = False  # nobody wants the device since it was looked at last
         self.following, self.unqueued = None, None  # the successor; since when the active context has had nothing queued
         self.stands = False  # the successor is certain, since an earlier instant
@@ -29,12 +29,13 @@ class Turns:
         return there or of_context(self.model.stopped) or bool(self.model.next_kernels(context))
 
     def give(self, context, begin):
-        changed = self.active is not None and context != self.active
+        changed, resume = self.active is not None and context != self.active, 0
         if changed and self.stops:
             begin += self.cost("stop", self.model.blocks)
             self.model.stop_blocks()
-            begin += self.cost("resume", [entry for entry in self.model.stopped if entry[1].job.client.context == context])
-        self.active, self.begin = context, begin + (self.switch if changed else 0)
+            resume = self.cost("resume", [entry for entry in self.model.stopped if entry[1].job.client.context == context])
+        begin += self.switch if changed else 0
+        self.active, self.begin, self.end = context, begin + resume, begin + self.length
         self.following, self.unqueued, self.stands, self.expired = None, None, False, False
         self.model.delays += [time for time in self.times() if time > self.model.now]
 
@@ -48,14 +49,14 @@ class Turns:
     def before_the_run(self, contexts):
         """By creation, the last one is there."""
         if self.by_creation:
-            self.active, self.begin, self.idle = contexts - 1, 0, True
+            self.active, self.begin, self.end, self.idle = contexts - 1, 0, self.length, True
 
     def times(self):
         """At which something changes by itself."""
-        return () if self.active is None else (self.begin, self.begin + self.length)
+        return () if self.active is None else (self.begin, self.end)
 
     def over(self):
-        return self.model.now >= self.begin + self.length
+        return self.model.now >= self.end
 
     def blocks_left(self):
         return bool(self.model.blocks or self.model.leaving)
@@ -110,8 +111,8 @@ class Turns:
         if not self.over() or self.expired:
             return
         if self.following is None and (not self.by_creation or self.more_issued()):
-            self.begin += self.length
-            self.model.delays += [self.begin + self.length]
+            self.end += self.length
+            self.model.delays += [self.end]
         else:
             self.expired = True
 

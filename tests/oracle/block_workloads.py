@@ -37,6 +37,8 @@ def arbitrate(draw, spec):
             spec["time_slice"] |= {"blocks": "stop", "stop": ns(draw.choice([0, 0, 1, 3])), "resume": ns(draw.choice([0, 0, 2]))}
             if draw.random() < 0.5:
                 spec["time_slice"] |= {"stop_full": ns(draw.choice([3, 7])), "resume_full": ns(draw.choice([2, 4]))}
+            if int(spec["time_slice"]["length"].split()[0]) < 5:  # it contains the resumption
+                spec["time_slice"]["length"] = ns(draw.choice([5, 6, 9]))
     if how != "native-priority" or (spec.get("priorities", 1) > 1 and draw.random() < 0.5):  # the default
         spec["arbitration"] = how
 

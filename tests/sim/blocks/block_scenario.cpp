@@ -156,6 +156,8 @@ Device random_device(Stream& random) {
     device.time_slice->resume = Duration{between(random, 0, 2)};
     device.time_slice->stop_full = device.time_slice->stop + Duration{between(random, 0, 4)};
     device.time_slice->resume_full = device.time_slice->resume + Duration{between(random, 0, 4)};
+    device.time_slice->length =
+        std::max(device.time_slice->length, device.time_slice->resume_full + Duration{1});
   }
   if (random.below(2) == 0)
     for (int rule = 0; rule < kRules - 1; ++rule)

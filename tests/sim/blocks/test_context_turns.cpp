@@ -66,6 +66,12 @@ TEST_CASE("time slices that stop blocks: these go on where they were, when their
     CHECK(blocks({native("A", 0, 1, 8, 20), native("B", 0, 1, 8, 20)}, device) ==
           Lines{"A 0 [0,15) x1 on 0", "B 0 [20,35) x1 on 0", "A 0 [41,46) x1 on 0", "B 0 [50,55) x1 on 0"});
   }
+  SECTION("a turn contains what resuming takes") {
+    // A's second turn is from 40 to 55, and its block goes on at 41; B's from 60 to 75, its block at 61.
+    CHECK(blocks({native("A", 0, 1, 8, 40), native("B", 0, 1, 8, 40)}, device) ==
+          Lines{"A 0 [0,15) x1 on 0", "B 0 [20,35) x1 on 0", "A 0 [41,55) x1 on 0", "B 0 [61,75) x1 on 0",
+                "A 0 [81,92) x1 on 0", "B 0 [96,107) x1 on 0"});
+  }
   SECTION("registers count as well, where the device has any") {
     // A has all threads and half of the registers, 3/4 on the mean; B half of both.
     const TimeSlice slice = *device.time_slice;
