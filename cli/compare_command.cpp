@@ -92,14 +92,16 @@ void print_starved(const Comparison& comparison) {
 }
 
 void print_groups(const Comparison& comparison) {
-  fmt::print("{:>5}  {:<14} {:>8} {:>6} {:>6} {:>6} {:>6}", "point", "policy", "jobs", "p50", "p90", "max",
-             "bias");
+  std::size_t width = 14;
+  for (const GroupComparison& group : comparison.groups) width = std::max(width, group.policy.size());
+  fmt::print("{:>5}  {:<{}} {:>8} {:>6} {:>6} {:>6} {:>6}", "point", "policy", width, "jobs", "p50", "p90",
+             "max", "bias");
   for (const Metric* metric : metrics_of(Level::point))
     if (metric->compared) fmt::print(" {:>9}", metric->short_label());
   fmt::print("\n");
   for (std::size_t i = 0; i < std::min(comparison.groups.size(), kMostRows); ++i) {
     const GroupComparison& group = comparison.groups[i];
-    fmt::print("{:>5}  {:<14}", group.point, group.policy);
+    fmt::print("{:>5}  {:<{}}", group.point, group.policy, width);
     print_job_errors(group.ntt);
     for (const Compared& metric : group.metrics)
       fmt::print(" {:>{}}", shown(group, metric),
@@ -108,7 +110,7 @@ void print_groups(const Comparison& comparison) {
   }
   if (comparison.groups.size() > kMostRows)
     fmt::print("  ... {} more rows with --json\n", comparison.groups.size() - kMostRows);
-  fmt::print("{:>5}  {:<14}", "all", "");
+  fmt::print("{:>5}  {:<{}}", "all", "", width);
   print_job_errors(comparison.ntt);
   fmt::print("\n");
 }
@@ -140,8 +142,13 @@ void print_clients(const Comparison& comparison) {
     return std::abs(*ntt_of(*a).relative_error()) > std::abs(*ntt_of(*b).relative_error());
   });
   clients.resize(std::min(clients.size(), kMostClients));
-  fmt::print("\nclients furthest off:\n{:>5}  {:<14} {:<14} {:>9} {:>9}", "point", "policy", "client",
-             "predicted", "measured");
+  std::size_t policies = 14, names = 14;
+  for (const ClientComparison* client : clients) {
+    policies = std::max(policies, client->policy.size());
+    names = std::max(names, client->client.size());
+  }
+  fmt::print("\nclients furthest off:\n{:>5}  {:<{}} {:<{}} {:>9} {:>9}", "point", "policy", policies,
+             "client", names, "predicted", "measured");
   const auto width = [](const Metric& metric) {
     return std::max<std::size_t>(6, metric.short_label().size() + 1);
   };
@@ -151,8 +158,8 @@ void print_clients(const Comparison& comparison) {
   }
   fmt::print("\n");
   for (const ClientComparison* client : clients) {
-    fmt::print("{:>5}  {:<14} {:<14} {:>9.3f} {:>9.3f}", client->point, client->policy, client->client,
-               *ntt_of(*client).predicted, *ntt_of(*client).measured);
+    fmt::print("{:>5}  {:<{}} {:<{}} {:>9.3f} {:>9.3f}", client->point, client->policy, policies,
+               client->client, names, *ntt_of(*client).predicted, *ntt_of(*client).measured);
     for (const Compared& c : client->metrics)
       fmt::print(" {:>{}}", c.bound() ? "bound" : percent(c.relative_error()),
                  width(metric_of(Level::client, c.metric)));
@@ -258,6 +265,8 @@ void print(const Comparison& comparison) {
   for (const auto& [role, folder] :
        {std::pair{"predicted", &comparison.prediction}, std::pair{"measured", &comparison.measurement}})
     fmt::print("{:<9}  {} ({}, {})\n", role, folder->path, folder->experiment, folder->world);
+  if (comparison.measurement.world == "sim" && comparison.prediction.world != "sim")
+    to_stderr("note: the measurement is a simulation, and the prediction is not: are the folders swapped?\n");
   fmt::print(
       "errors in %, (predicted - measured) / measured; p50, p90 and max: NTT of jobs, without sign\n\n");
   print_groups(comparison);

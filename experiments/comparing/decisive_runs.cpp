@@ -1,5 +1,6 @@
 #include "experiments/comparing/decisive_runs.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <optional>
@@ -12,6 +13,7 @@ namespace {
 constexpr std::size_t kFewRuns = 10;
 constexpr double kWorthSaying = 0.01;  // an error
 constexpr double kSameValue = 1e-6;    // relative: the files have that many digits
+constexpr double kNothing = 1e-9;      // less is what rounding leaves of 0
 constexpr std::array<const char*, 3> kMetrics{"antt", "dntt", "stp"};
 
 using Values = std::array<double, kMetrics.size()>;
@@ -76,9 +78,12 @@ class Group {
       const auto other = [&](double sum, double before, double after) {
         return sides ? (sum - before + after) / count_ : (sum - before) / (count_ - 1);
       };
-      errors[m] = gangway::relative_error(
-          other(sum_.predicted[m], replication.sides->predicted[m], sides ? sides->predicted[m] : 0),
-          other(sum_.measured[m], replication.sides->measured[m], sides ? sides->measured[m] : 0));
+      const double predicted =
+          other(sum_.predicted[m], replication.sides->predicted[m], sides ? sides->predicted[m] : 0);
+      const double measured =
+          other(sum_.measured[m], replication.sides->measured[m], sides ? sides->measured[m] : 0);
+      errors[m] =
+          gangway::relative_error(predicted < kNothing ? 0 : predicted, measured < kNothing ? 0 : measured);
     }
     return errors;
   }
@@ -106,14 +111,16 @@ std::vector<DecisiveRun> decisive_runs(const GroupComparison& group, const RunSu
   std::array<std::optional<double>, kMetrics.size()> errors;
   for (std::size_t m = 0; m < kMetrics.size(); ++m) {
     const Compared& metric = group.metric(kMetrics[m]);
-    if (same(metric.predicted, all.predicted(m)) && same(metric.measured, all.measured(m)))
-      errors[m] = metric.relative_error();
+    const std::optional<double> error = metric.relative_error();
+    if (error && std::isfinite(*error) && same(metric.predicted, all.predicted(m)) &&
+        same(metric.measured, all.measured(m)))
+      errors[m] = error;
   }
   std::array<std::optional<DecisiveRun>, kMetrics.size()> found;
   for (const auto& [run, sums] : runs) {
     const Values without = all.errors_without(run, sums);
     for (std::size_t m = 0; m < kMetrics.size(); ++m) {
-      if (!errors[m] || !(std::abs(*errors[m]) >= kWorthSaying)) continue;
+      if (!errors[m] || std::abs(*errors[m]) < kWorthSaying || !std::isfinite(without[m])) continue;
       const double change = std::abs(without[m] - *errors[m]);
       if (change < std::abs(*errors[m]) / 2) continue;
       if (!found[m] || change > std::abs(found[m]->without - *errors[m]))

@@ -22,10 +22,10 @@ struct NttSums {
 // Of each run, by client. Clients without jobs are not in averages.
 using RunSums = std::map<Run, std::vector<NttSums>>;
 
-// By metric, of ANTT, DNTT and STP, the run without which the group's error would change by most, where that
-// is at least half of it, and the error at least 1 %. None where `runs`, which must have all jobs of the
-// group, have not the group's values (those of programs with unfinished jobs are bounds), or are fewer than
-// ten.
+// For each of ANTT, DNTT and STP, the run without which the group's error would change the most, if that is
+// at least half of the error, and the error at least 1 %. `runs` must have all jobs of the group. Returns
+// none if these are fewer than ten runs, if the group's values are others (bounds, as jobs are unfinished),
+// or if an error is infinite.
 std::vector<DecisiveRun> decisive_runs(const GroupComparison& group, const RunSums& runs, bool sample_sigma);
 
 }  // namespace gangway::compared

@@ -90,9 +90,27 @@ TEST_CASE("a run that alone decides how far off a prediction is, worked out by h
     CHECK(decisive().empty());
   }
   SECTION("not if jobs are unfinished") {
-    write_result(a, kAlways3, 1, 10, [](int, int r) { return r == 0 ? "" : "3"; });
-    write_result(b, {2.5, 1.5, 1.25}, 1, 10, [](int, int r) { return r == 7 ? "13" : "3"; });
+    // The other ten have the values of the summary.
+    write_result(a, kAlways3, 1, 11, [](int, int r) { return r == 0 ? "" : "3"; });
+    write_result(b, {2.5, 1.5, 1.25}, 1, 11, [](int, int r) { return r == 7 ? "13" : "3"; });
     CHECK(decisive().empty());
+    write_result(a, kAlways3, 1, 11, always_3);
+    write_result(b, {27.0 / 11, 16.0 / 11, 1 + 11.0 / 43}, 1, 11,
+                 [](int, int r) { return r == 7 ? "13" : "3"; });
+    CHECK(decisive().size() == 3);
+  }
+  SECTION("not if what is measured is 0, and all errors infinite") {
+    write_result(a, {1.5, 0.5, 1.5}, 1, 10, [](int, int) { return "2"; });
+    write_result(b, {1, 0, 2}, 1, 10, [](int, int) { return "1"; });
+    CHECK(decisive().empty());
+  }
+  SECTION("also where the others have no deviation, in either folder") {
+    // B is 1 but for one run: 1.2 on the mean, 1.1 predicted.
+    write_result(a, {1.05, 0.05, 1 + 1 / 1.1}, 1, 10, [](int, int r) { return r == 7 ? "2" : "1"; });
+    write_result(b, {1.1, 0.1, 1 + 1 / 1.2}, 1, 10, [](int, int r) { return r == 7 ? "3" : "1"; });
+    const auto found = decisive();
+    REQUIRE(found.size() == 3);
+    for (const DecisiveRun& run : found) CHECK(std::abs(run.without) < 1e-9);
   }
   SECTION("not where the summary has other values, such as bounds") {
     write_result(a, kAlways3, 1, 10, always_3);
