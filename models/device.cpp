@@ -182,6 +182,14 @@ void read_arbitration(Mapping& m, Device& device) {
     given->fail("native-priority on a device without priorities", "`priorities` of at least 2 beside it");
 }
 
+// Of threads and registers together, in parts of what the device has of both (sim/stop_costs.hpp).
+bool shares_countable(const Device& device) {
+  constexpr double kMost = 4e18;
+  const auto sms = static_cast<double>(device.sms);
+  return 2 * sms * static_cast<double>(device.sm.threads) * sms * static_cast<double>(device.sm.registers) <
+         kMost;
+}
+
 }  // namespace
 
 Duration CommandCosts::longer_after(Duration idle) const {
@@ -273,6 +281,10 @@ Device read_device(const Field& field) {
   if (auto access = m.maybe("access")) device.access = read_access(*access);
   if (auto cooling = m.maybe("cooling")) device.cooling = read_cooling(*cooling);
   m.finish();
+  if (device.time_slice && !device.pool && !shares_countable(device))
+    m.need("sm").fail(fmt::format("{} threads and {} registers on each of {} SMs", device.sm.threads,
+                                  device.sm.registers, device.sms),
+                      "so few that shares of both can be counted, beside a time_slice");
   return device;
 }
 

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -8,6 +10,8 @@
 
 namespace gangway::recording {
 namespace {
+
+constexpr std::uint32_t kMostThreads = 1024;  // of a block
 
 // What every table refers to, and the order of its rows.
 class Checker {
@@ -23,6 +27,12 @@ class Checker {
     each("streams", r_.streams, [&](const Stream& s) { there(s.context, r_.contexts); });
     each("launches", r_.launches, [&](const Launch& l) {
       ok(l.static_shared.count >= 0 && l.dynamic_shared.count >= 0 && l.local.count >= 0, "a negative size");
+      ok(std::min({l.grid.x, l.grid.y, l.grid.z, l.block.x, l.block.y, l.block.z}) > 0,
+         "an empty grid or block");
+      ok(l.grid.x <= INT32_MAX && std::max(l.grid.y, l.grid.z) <= UINT16_MAX, "a grid that no GPU takes");
+      ok(std::max({l.block.x, l.block.y, l.block.z}) <= kMostThreads &&
+             l.block.x * l.block.y * l.block.z <= kMostThreads,
+         "a block that no GPU takes");
     });
     each("transfers", r_.transfers, [&](const Transfer& t) { ok(t.bytes.count >= 0, "a negative size"); });
     each("graphs", r_.graphs, [&](const Graph& g) { there(g.process, r_.processes); });
