@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "experiments/running/scaled_alone.hpp"
 #include "models/recorded.hpp"
@@ -74,6 +75,19 @@ bool has_pauses_only_here(const Client& client) {
          between_releases(client).ns > 2 * recorded.job.ns;
 }
 
+// What some of its graphs' kernels hold of a GPU was not recorded.
+bool has_unknown_graphs(const Recorded& recorded) {
+  std::set<recording::Index> known;
+  for (const recording::PlayedNode& node : recorded.program->nodes) known.insert(node.graph);
+  return known.size() < recorded.program->graphs();
+}
+
+bool charges_what_is_held(const Device& device) {
+  const auto& slice = device.time_slice;
+  return device.arbitration != Arbitration::mps && slice &&
+         (slice->stop_full > slice->stop || slice->resume_full > slice->resume);
+}
+
 std::string of_unrecorded(const Client& client) {
   const Recorded& recorded = *client.recorded;
   const std::string time = to_text(Duration{(recorded.unrecorded->time.ns + 500) / 1000 * 1000});
@@ -101,6 +115,7 @@ void RecordedMachines::see(const Point& point) {
   for (const Contender& policy : point.policies) {
     const Device& device = point.device_of(policy);
     std::size_t recorded = 0;
+    std::set<std::string> unknown;
     for (const Client& client : point.workload_of(policy).sample().clients)
       if (client.recorded) {
         ++recorded;
@@ -111,11 +126,13 @@ void RecordedMachines::see(const Point& point) {
         else if (!alone && !client.recorded->host_scale_given && takes_its_host(*client.recorded))
           slowed_.insert(client.name);
         if (has_pauses_only_here(client)) without_pauses_.insert(client.name);
+        if (has_unknown_graphs(*client.recorded)) unknown.insert(client.name);
         see_program(client);
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
     if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
+    if (recorded > 1 && charges_what_is_held(device)) graphs_unknown_.insert(unknown.begin(), unknown.end());
     if (recorded > 0) {
       see_settings(point, policy);
       see_memory(point, policy);
@@ -229,6 +246,11 @@ std::vector<std::string> RecordedMachines::notes() const {
         "{}: recorded with one job right after the other, but released with pauses here, and a job "
         "after a pause takes longer: record jobs at such a rate",
         fmt::join(without_pauses_, ", ")));
+  if (!graphs_unknown_.empty())
+    notes.push_back(
+        fmt::format("{}: kernels of its graphs are not known, so that stopping a graph counts as stopping a "
+                    "single thread: record --graph-nodes",
+                    fmt::join(graphs_unknown_, ", ")));
   notes.insert(notes.end(), not_as_recorded_.begin(), not_as_recorded_.end());
   notes.insert(notes.end(), without_memory_.begin(), without_memory_.end());
   notes.insert(notes.end(), without_effect_.begin(), without_effect_.end());

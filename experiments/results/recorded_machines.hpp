@@ -46,7 +46,7 @@ class RecordedMachines {
   void see_memory(const Point& point, const Contender& policy);
 
   std::set<RecordedMachine> seen_;
-  std::set<std::string> best_cases_, taken_beside_, slowed_, without_pauses_;
+  std::set<std::string> best_cases_, taken_beside_, slowed_, without_pauses_, graphs_unknown_;
   std::set<std::string> unrecorded_, not_as_recorded_;                        // lines
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> programs_;  // files and jobs
   std::set<std::string> without_memory_;                                      // lines
