@@ -13,7 +13,7 @@ constexpr Duration kShortTask{10'000};  // block-tasks too short for persistent 
 
 void warm_up(Bench& bench, Duration length);
 // How long the device is left idle after a kernel that took so long. A kernel that runs again and again can
-// take longer than one among others (BS on an H200 up to 28 %).
+// take longer than one among others (README.md, "Rest").
 Duration rest_after(Duration kernel);
 
 // Measurements of one kernel alone.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 
 #include "hw/clock.hpp"
 #include "hw/cuda/device_array.cuh"
@@ -20,6 +21,7 @@ struct Stamps {
 };
 
 constexpr int kWideBlock = 1024;
+constexpr int kWideRegisters = 32;  // of a thread, so that two such blocks have all of an SM's
 
 // The first thread keeps the time; others, if there are any, hold some registers until it has done so.
 __global__ void __launch_bounds__(kWideBlock, 2)
@@ -71,6 +73,11 @@ class CudaSharingProbe : public SharingProbe {
     int sms = 0;
     cuda_check(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0), "cudaDeviceGetAttribute");
     sms_ = static_cast<unsigned>(sms);
+    cudaFuncAttributes attributes;
+    cuda_check(cudaFuncGetAttributes(&attributes, keep_time), "cudaFuncGetAttributes");
+    if (attributes.numRegs <= kWideRegisters - 8)  // they are given in eights
+      throw RunError("the probe's kernel has " + std::to_string(attributes.numRegs) +
+                     " registers: too few to fill the GPU's");
     run({1, Duration{10'000}});  // its code is loaded
   }
   ~CudaSharingProbe() override { cudaStreamDestroy(stream_); }
