@@ -96,8 +96,7 @@ std::string device_text(const Calibration& c, const std::string& name, const std
        {"time_slice",
         "Between contexts of two processes without MPS; rules: sim/recorded/README.md. order, choice and "
         "blocks were found on H200s,\nand are not measured here. stop and resume: of one thread; full: of "
-        "all "
-        "threads and registers of the GPU."}});
+        "all threads and registers of the GPU."}});
 }
 
 Node launches(const MeasuredLaunches& m) {
