@@ -213,6 +213,7 @@ void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished,
   tables.put(parts_);
   for (const auto& warning : {switching.text(*experiment_), equal.text()})
     if (warning) findings.warnings.push_back(*warning);
+  account.warnings = findings.warnings;
 }
 
 Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {

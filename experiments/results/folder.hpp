@@ -34,9 +34,10 @@ struct ReportedRow {
 };
 
 struct Findings {
-  std::vector<Verdict> verdicts;      // on the published values
-  std::vector<ReportedRow> rows;      // the first rows of summary.csv
-  std::vector<std::string> warnings;  // if launches take much of the time, or replications are equal
+  std::vector<Verdict> verdicts;  // on the published values
+  std::vector<ReportedRow> rows;  // the first rows of summary.csv
+  // If launches take much of the time, or replications are equal: one line each.
+  std::vector<std::string> warnings;
 };
 
 class ResultFolder {
@@ -58,7 +59,7 @@ class ResultFolder {
 
   // Writes the final files, with failed groups as summary.csv rows that contain only the reason, and removes
   // the parts unless some failed. RunError if all failed; then nothing is written.
-  Findings finish(RunAccount& account,           // receives what all rows say of the scheduler, and notes
+  Findings finish(RunAccount& account,           // receives what rows say of the scheduler, notes, warnings
                   TableSink* tables = nullptr);  // also receives all rows
   // For a part of results: no tables and no findings. The parts stay, for a merge.
   void finish_part(const RunAccount& account);

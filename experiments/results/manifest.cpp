@@ -124,6 +124,7 @@ Json manifest_json(const std::string& name, const ResultKey& key, std::optional<
          {"another_device", m.is_another()}});
   if (!account.best_cases.empty()) json["best_cases"] = account.best_cases;
   if (!account.notes.empty()) json["notes"] = account.notes;
+  if (!account.warnings.empty()) json["warnings"] = account.warnings;
   json["files"] = Json::object();
   json["configuration"] = Json::parse(configuration);
   return json;

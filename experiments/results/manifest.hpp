@@ -71,7 +71,9 @@ struct RunAccount {
   std::vector<std::string> best_cases;  // RecordedMachines::best_cases()
   std::uint64_t failed = 0;             // missing result groups
   std::uint64_t merged_parts = 0;       // number of joined parts
-  std::vector<std::string> notes = {};  // on single runs, one line each: GroupRows::notes
+  // One line each: notes_of() the experiment, then GroupRows::notes of single runs.
+  std::vector<std::string> notes = {};
+  std::vector<std::string> warnings = {};  // Findings::warnings
 };
 
 std::string utc_now();  // as a manifest has it

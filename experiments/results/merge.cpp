@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "experiments/results/experiment_notes.hpp"
 #include "experiments/results/merged_account.hpp"
 #include "experiments/studies/study_folder.hpp"
 
@@ -214,10 +215,12 @@ class Merge::Destination {
 
   RunReport finish_run_report(RunAccount account) {
     RecordedMachines recordings;
-    if (Worlds::named(parts().key().world, out_.string(), "world").recordings)
+    const WorldEntry& world = Worlds::named(parts().key().world, out_.string(), "world");
+    if (world.recordings)
       experiment_->points.each_checked([&](const Point& point) { recordings.see(point); });
     account.recordings = recordings.all();
     account.best_cases = recordings.best_cases();
+    account.notes = notes_of(*experiment_, world, recordings);
     RunReport report;
     report.groups = counts().all();
     report.failed = account.failed;
@@ -229,8 +232,7 @@ class Merge::Destination {
       });
     report.findings = folder_->finish(account);
     report.account = std::move(account);
-    report.notes = recordings.notes();
-    report.notes.insert(report.notes.end(), report.account.notes.begin(), report.account.notes.end());
+    report.notes = report.account.notes;
     return report;
   }
 

@@ -8,13 +8,12 @@
 #include <mutex>
 #include <new>
 
+#include "experiments/results/experiment_notes.hpp"
 #include "experiments/running/client_programs.hpp"
 #include "experiments/running/group_work.hpp"
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
 #include "experiments/running/slice_bound.hpp"
-#include "experiments/sweeps/foreign_evictions.hpp"
-#include "experiments/sweeps/without_effect.hpp"
 #include "experiments/timelines/trace_files.hpp"
 
 namespace gangway {
@@ -38,12 +37,14 @@ using Task = GroupWork<OpenGroup>::Task;  // a replication
 class Runner {
  public:
   Runner(const Experiment& experiment, const RunOptions& options, Machine machine,
-         RecordedMachines recordings, ResultFolder& folder, const std::atomic<bool>& stop)
+         RecordedMachines recordings, std::vector<std::string> notes, ResultFolder& folder,
+         const std::atomic<bool>& stop)
       : experiment_(experiment),
         options_(options),
         points_(points_of(experiment, options)),
         machine_(std::move(machine)),
         recordings_(std::move(recordings)),
+        notes_(std::move(notes)),
         folder_(folder),
         stop_(stop),
         traces_(experiment, points_, folder.parts(), options.trace_limit, options.say),
@@ -90,6 +91,7 @@ class Runner {
     account.machine = machine_;
     account.recordings = recordings_.all();
     account.best_cases = recordings_.best_cases();
+    account.notes = notes_;
     work_.begin(account, folder_.parts().resumed());
     return account;
   }
@@ -179,6 +181,7 @@ class Runner {
   const PointSet points_;  // that are played
   const Machine machine_;
   const RecordedMachines recordings_;
+  const std::vector<std::string> notes_;
   ResultFolder& folder_;
   const std::atomic<bool>& stop_;
   TraceFiles traces_;
@@ -228,6 +231,7 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   if (options.points) key.points = options.points->text();
   ResultFolder folder(options.out, experiment, std::move(key), options.force);
   RunReport report;
+  const std::vector<std::string> notes = notes_of(experiment, *options.world, recordings);
   const std::string note = folder.parts().note();
   const bool lacks_traces = folder.parts().lacks_traces() && !options.world->real_time;
   if (folder.complete()) {
@@ -235,12 +239,9 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
     if (options.trace || lacks_traces)
       report.interrupted = !add_traces(experiment, options, folder.parts(), stop);
   } else {
-    report = Runner(experiment, options, std::move(machine), recordings, folder, stop).run();
+    report = Runner(experiment, options, std::move(machine), recordings, notes, folder, stop).run();
   }
-  for (std::string& one : recordings.notes()) report.notes.push_back(std::move(one));
-  for (std::string& one : notes_without_effect(experiment)) report.notes.push_back(std::move(one));
-  if (!options.world->real_time)
-    for (std::string& one : notes_of_foreign_evictions(experiment)) report.notes.push_back(std::move(one));
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(

@@ -12,6 +12,7 @@ from gangway.drawing import printed_bars
 from gangway.drawing import readings
 from gangway.drawing.commands import report
 from gangway.drawing import results
+from gangway.notes import notes_on
 import synthetic
 
 GAP = 'workload.arrivals.gap'
@@ -383,6 +384,20 @@ class Reports(InAFolder):
         self.assertRegex(out, r'\| fig4 +\| cfs +\| ANTT +\| 6\.00 +\| 5\.82 +\| -3\.0 % +\| open +\| shown')
         self.assertEqual(out.strip().splitlines()[-1], '23 pass, 1 miss, 0 input, 1 shown')
         self.assertEqual((self.folder / 'report.md').read_text(), report.text(results.read(self.folder)))
+
+    def test_what_the_run_said_of_its_results(self):
+        synthetic.write_bars(self.folder)
+        manifest = self.folder / 'manifest.json'
+        said = json.loads(manifest.read_text()) if manifest.is_file() else {}
+        notes, warnings = ['A: recorded elsewhere', 'A: recorded elsewhere', 7], ['warning: launches take 90 % of the time']
+        manifest.write_text(json.dumps({**said, 'notes': notes, 'warnings': warnings}))
+        lines = ['Note: A: recorded elsewhere.', 'Note: launches take 90 % of the time.']
+        self.assertEqual([line for line in report.text(results.read(self.folder)).splitlines() if line.startswith('Note')], lines)
+        shown = page.page([self.folder])
+        self.assertEqual([shown.count(line) for line in lines], [1, 1])
+        for broken in ('{}', '[]', '{"notes": 3}', '{'):
+            manifest.write_text(broken)
+            self.assertEqual(notes_on(self.folder), [])
 
 
 if __name__ == '__main__':

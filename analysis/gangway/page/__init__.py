@@ -22,6 +22,7 @@ from gangway.drawing import agreement, names, results, studies, style  # noqa: E
 from gangway.drawing.commands import compare as comparing  # noqa: E402
 from gangway.drawing.commands import figures as drawing  # noqa: E402
 from gangway.drawing.commands import report  # noqa: E402
+from gangway.notes import notes_on  # noqa: E402
 from gangway.whole_file import write_whole  # noqa: E402
 
 _MOST_ROWS = 2000      # of a table; the file has the rest
@@ -101,11 +102,10 @@ def _facts(manifest):
 
 
 def _notes(folder):
-    """What readers must know of the folder; whoever makes the page is told, too."""
-    notes = [note_on(folder / name) for name in changed_tables(folder)]
-    for note in notes:
-        print(f'note: {note}', file=sys.stderr)
-    return notes
+    """What readers must know of the folder; whoever makes the page is told of changes, too."""
+    for name in changed_tables(folder):
+        print(f'note: {note_on(folder / name)}', file=sys.stderr)
+    return notes_on(folder)
 
 
 def _again(folder, manifest):

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 from gangway.drawing import command, names, results
+from gangway.notes import notes_on
 from gangway.whole_file import write_whole
 
 
@@ -24,6 +25,7 @@ def text(found):
         parts.append(ranges(found))
     if found.published:
         parts += [markdown_table(*_published(found)), tally(found.published)]
+    parts += [f'Note: {note}.' for note in notes_on(Path(found.path))]
     return '\n\n'.join(parts) + '\n'
 
 

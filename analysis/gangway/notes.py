@@ -1,0 +1,23 @@
+"""What readers of a result folder must know besides its numbers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from gangway.changed_tables import changed_tables, note_on
+
+
+def notes_on(folder: Path) -> list[str]:
+    """One line each: what the run said of its results, in notes and warnings, and which tables have changed since."""
+    return [*_said(folder), *(note_on(folder / name) for name in changed_tables(folder))]
+
+
+def _said(folder: Path) -> list[str]:
+    try:
+        manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
+    except (OSError, ValueError):
+        return []
+    lists = [manifest.get(key) for key in ('notes', 'warnings')] if isinstance(manifest, dict) else []
+    said = [line.removeprefix('warning: ') for lines in lists if isinstance(lines, list) for line in lines if isinstance(line, str)]
+    return list(dict.fromkeys(said))  # runs of one experiment may say the same
