@@ -184,9 +184,54 @@ void each_swept(const Sweep& sweep, Notes& notes, Each each) {
   }
 }
 
-constexpr std::array kOfQueues{"time_slice",         "priorities",  "channels",
-                               "channel_assignment", "queue_order", "resident_kernels",
-                               "placement",          "sm_order",    "rules"};
+constexpr std::array kOfQueues{"priorities",       "channels",  "channel_assignment", "queue_order",
+                               "resident_kernels", "placement", "sm_order",           "rules"};
+
+// Whose contexts take turns on the device, under some policy of a point.
+struct Turns {
+  explicit Turns(const Point& point) {
+    for (const Contender& policy : point.policies) {
+      const Device& device = point.device_of(policy);
+      const auto& clients = point.workload_of(policy).sample().clients;
+      const auto any = [&](const auto& is) { return std::any_of(clients.begin(), clients.end(), is); };
+      recorded =
+          recorded || (device.time_slice && device.arbitration != Arbitration::mps && any(is_recorded));
+      const bool all_native = needs_of(policy).has(Capability::native);
+      if (device.arbitration != Arbitration::timeslice ||
+          !any([&](const Client& client) { return !is_recorded(client) && (all_native || client.native); }))
+        continue;
+      native = true;
+      stopped = stopped || device.time_slice->stops_blocks;
+      by_creation = by_creation || device.time_slice->order == TimeSlice::Order::creation;
+    }
+  }
+
+  bool recorded = false;     // recorded programs'
+  bool native = false;       // others'
+  bool stopped = false;      // of those, some stop blocks
+  bool by_creation = false;  // of those, some follow the order of creation
+};
+
+void note_time_slices(const Sweep& sweep, const Point& point, Notes& notes) {
+  const Turns turns(point);
+  constexpr const char *kNoTurns = "no contexts take turns on the device here",
+                       *kRecorded = "only turns of recorded programs heed it",
+                       *kNative = "turns of recorded programs do not heed it",
+                       *kEnd = "blocks end before a turn does here",
+                       *kOrder = "who has waited for longest follows here";
+  const bool any = turns.recorded || turns.native;
+  each_swept(sweep, notes, [&](const auto& is, const auto& note) {
+    if (!any || is("device.time_slice.length") || is("device.time_slice.switch"))
+      return note("device.time_slice", kNoTurns, any);
+    for (const char* key : {"renewal", "linger"})
+      note(std::string("device.time_slice.") + key, kRecorded, turns.recorded);
+    for (const char* key : {"order", "blocks"})
+      note(std::string("device.time_slice.") + key, kNative, turns.native);
+    for (const char* key : {"stop", "resume", "stop_full", "resume_full"})
+      note(std::string("device.time_slice.") + key, kEnd, turns.recorded || turns.stopped);
+    note("device.time_slice.choice", kOrder, turns.recorded || turns.by_creation);
+  });
+}
 
 // Recorded programs have streams of their own, and leave the GPU as their recordings say. Only whom another
 // could displace is limited in flight.
@@ -223,9 +268,9 @@ void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
       note_access(key, kAccess, access);
     if (whole) note("device.access", kAccess, access || leave || limited);
     for (const char* key : kOfQueues)
-      note(std::string("device.") + key, kPrograms,
-           std::string_view(key) == "time_slice" || (std::string_view(key) == "channels" && access));
+      note(std::string("device.") + key, kPrograms, std::string_view(key) == "channels" && access);
   });
+  note_time_slices(sweep, point, notes);
 }
 
 // What is swept and has one result for all its values. Notes nothing where that is not certain.
@@ -244,6 +289,7 @@ void note_sweep(const Sweep& sweep, const Point& point, const Queues& queues, No
     note("device.arbitration", kQueues, native || queues.channels || programs);
     for (const char* key : kOfQueues) note(std::string("device.") + key, kQueues, native || programs);
   });
+  note_time_slices(sweep, point, notes);
 }
 
 }  // namespace

@@ -71,6 +71,8 @@ class RecordedPolicies(ProgramTest):
         self.assertIn("note: pkm: no kernel of any client is sliced; `forms` of recordings say which are\n", said)
         self.assertIn("note: jitter has no effect on recorded programs, but that of arrivals\n", said)
         self.assertIn("note: forms have no effect in simulation under policies that control access\n", said)
+        kept = json.loads((self.folder / "out/manifest.json").read_text())["notes"]
+        self.assertEqual([f"note: {note}" for note in kept], [line for line in said.splitlines() if line.startswith("note: ")])
         never["forms"]["kernels"] = {"*": "slice"}
         never["forms"]["block_time"] = "0 ns"
         workload["jitter"] = {}
@@ -124,6 +126,12 @@ class RecordedPolicies(ProgramTest):
                          ["note: sweep of device.access.poll has no effect, as no policy here controls access"])
         self.assertEqual(notes(8, {"device.access.poll": ["1 us", "9 us"]}, "timeslice"), [])
         self.assertEqual(notes(9, {"device.time_slice.length": ["1 ms", "2 ms"]}), [])
+        for number, (key, values, why) in enumerate((("renewal", ["1 ms", "2 ms"], ""), ("stop_full", ["1 us", "9 us"], ""),
+                                                     ("blocks", ["end", "stop"], "turns of recorded programs do not heed it"))):
+            path = f"device.time_slice.{key}"
+            self.assertEqual(notes(f"-turns-{number}", {path: values}), [f"note: sweep of {path} has no effect, as {why}"] if why else [])
+        self.assertEqual(notes("-mps", {"device.time_slice.length": ["1 ms", "2 ms"]}, {"name": "passthrough", "device": {"arbitration": "mps"}}),
+                         ["note: sweep of device.time_slice.length has no effect, as no contexts take turns on the device here"])
 
         def workload(*clients):
             more = {"repeat": {"jobs": 3}, "recording": str(self.folder / "program.rec")}

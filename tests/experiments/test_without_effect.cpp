@@ -199,3 +199,33 @@ TEST_CASE("jitter of blocks is noted where no client is native", "[effect]") {
   CHECK(noted({{"policies", "[passthrough]"}, {"device.arbitration", "native-fifo"}}) == 0);
   CHECK(noted({{"workload.clients.VA.native", "true"}, {"policies", "[sjf]"}}) == 0);
 }
+
+TEST_CASE("a sweep of what turns of contexts do not heed is noted", "[effect]") {
+  const auto noted = [](const std::string& path, std::vector<Override> more = {}) {
+    const bool is_time = path != "order" && path != "blocks";
+    more.insert(more.begin(), {{"policies", "[passthrough]"},
+                               {"device.arbitration", "native-timeslice"},
+                               {"device.time_slice", "{length: 2 ms, switch: 100 us}"}});
+    more.push_back({"sweep", "{device.time_slice." + path + ": " +
+                                 (is_time           ? "[10 us, 20 us]"
+                                  : path == "order" ? "[waiting, creation]"
+                                                    : "[end, stop]") +
+                                 "}"});
+    return notes_without_effect(with(more));
+  };
+  const auto of = [](const std::string& path, const std::string& why) {
+    return std::vector<std::string>{"sweep of device.time_slice." + path + " has no effect, as " + why};
+  };
+  for (const char* acts : {"length", "switch", "order", "blocks"}) CHECK(noted(acts).empty());
+  for (const char* path : {"renewal", "linger"})
+    CHECK(noted(path) == of(path, "only turns of recorded programs heed it"));
+  for (const char* path : {"stop", "resume", "stop_full", "resume_full"}) {
+    CHECK(noted(path) == of(path, "blocks end before a turn does here"));
+    CHECK(noted(path, {{"device.time_slice.blocks", "stop"}}).empty());
+  }
+  CHECK(noted("choice") == of("choice", "who has waited for longest follows here"));
+  CHECK(noted("choice", {{"device.time_slice.order", "creation"}}).empty());
+  CHECK(noted("length", {{"device.arbitration", "native-fifo"}}) ==
+        of("length", "no contexts take turns on the device here"));
+  CHECK(noted("length", {{"policies", "[rr]"}}) == of("length", "no contexts take turns on the device here"));
+}
