@@ -12,7 +12,7 @@
 #include "cli/command_tree.hpp"
 #include "cli/commands.hpp"
 #include "cli/interrupt.hpp"
-#include "cli/named_values.hpp"
+#include "cli/overrides.hpp"
 #include "cli/printed_results.hpp"
 #include "experiments/results/reproduction.hpp"
 #include "experiments/running/runner.hpp"
@@ -40,13 +40,12 @@ struct RunArguments {
 };
 
 std::vector<Override> overrides(const RunArguments& arguments) {
-  std::vector<Override> all;
-  for (const auto& [path, value] : named_values("--set", arguments.sets, "path", "a path")) {
-    if (path == "seed" && !arguments.seed.empty())
+  std::vector<Override> all = overrides_of(arguments.sets);
+  if (arguments.seed.empty()) return all;
+  for (const Override& set : all)
+    if (set.path == "seed")
       throw InputError({"--set", 0}, "seed", "two values", "one, of --set or of --seed");
-    all.push_back({path, value, "--set"});
-  }
-  if (!arguments.seed.empty()) all.push_back({"seed", arguments.seed, "--seed"});
+  all.push_back({"seed", arguments.seed, "--seed"});
   return all;
 }
 

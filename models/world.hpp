@@ -83,7 +83,9 @@ struct WorldRequest {
   std::string gpus_path;
   Origin grant;  // where the grant is given
   std::string grant_path;
-  Origin place = {};  // where the policy is given
+  Origin place = {};       // where the policy is given
+  Origin time_slice = {};  // where the device's time slices are given
+  std::string time_slice_path = {};
 };
 
 // Worlds register themselves by name and have no parameters.

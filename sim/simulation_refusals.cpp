@@ -116,11 +116,11 @@ void check_resumption(const WorldRequest& request, const char* whose) {
   const Duration length = device.time_slice->length,
                  resume = std::max(device.time_slice->resume, device.time_slice->resume_full);
   if (resume >= length)
-    throw InputError(request.workload.origin, request.workload.path + ".clients",
+    throw InputError(request.time_slice, request.time_slice_path,
                      fmt::format("{} on {}, whose time slices of {} are no longer than what stopped kernels "
                                  "take to go on ({})",
                                  whose, device.name, to_text(length), to_text(resume)),
-                     "a `time_slice` with a longer `length`, or less `resume` and `resume_full`");
+                     "a longer `length`, or less `resume` and `resume_full`");
 }
 
 // Recorded programs share a device among themselves, under policies that need to know nothing of their

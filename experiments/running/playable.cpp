@@ -34,7 +34,8 @@ void check_playable(const WorldEntry& world, const Contender& contender, const P
                          .placing = contender.placing,
                          .moves_memory = moves};
   world.check({setup, *policy, contender.label, workload.place(), contender.gpus, contender.gpus_path,
-               contender.grant, contender.grant_path, contender.place},
+               contender.grant, contender.grant_path, contender.place, contender.time_slice,
+               contender.time_slice_path},
               world);
 }
 

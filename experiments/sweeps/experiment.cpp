@@ -350,8 +350,15 @@ Experiment read_experiment(const std::string& given, const std::vector<Override>
   return read_experiment(read_configuration(given), overrides);
 }
 
-std::string check_file(const std::string& file, std::vector<std::string>* notes) {
+std::string check_file(const std::string& file, const std::vector<Override>& overrides,
+                       std::vector<std::string>* notes) {
+  const auto refuse_overrides = [&](const std::string& kind) {
+    if (!overrides.empty())
+      throw InputError({overrides.front().option, 0}, "files", fmt::format("a {}: {}", kind, quote(file)),
+                       "experiments and studies, whose values can be overridden");
+  };
   if (recording::is_recording(file)) {
+    refuse_overrides("recording");
     recording::read_recording(file);
     return "recording";
   }
@@ -361,11 +368,16 @@ std::string check_file(const std::string& file, std::vector<std::string>* notes)
   std::string kind =
       m.need("kind").one_of({"experiment", "workload", "device", "taskset", "study", "printed"});
   if (kind == "experiment") {
-    const Experiment experiment = read_experiment(configuration, {});
+    const Experiment experiment = read_experiment(configuration, overrides);
     if (notes != nullptr) *notes = notes_without_effect(experiment);
-  } else if (kind == "study")
-    read_study(configuration, {});
-  else if (kind == "printed")
+    return kind;
+  }
+  if (kind == "study") {
+    read_study(configuration, overrides);
+    return kind;
+  }
+  refuse_overrides(kind);
+  if (kind == "printed")
     check_printed(read_printed(Field(root, "")), configuration.folder);
   else if (kind == "workload")
     read_clients(Field(root, ""));

@@ -43,8 +43,9 @@ Experiment read_experiment(Configuration configuration, const std::vector<Overri
 // The same for a mapping already read; its paths are relative to its folder.
 Experiment read_experiment(Configuration configuration, const std::vector<Override>& overrides);
 
-// Checks any file against the schema of its kind; returns the kind. `notes` receives lines about what has no
-// effect. Throws InputError.
-std::string check_file(const std::string& file, std::vector<std::string>* notes = nullptr);
+// Checks any file against the schema of its kind; returns the kind. `overrides`: of an experiment or a study.
+// `notes` receives lines about what has no effect. Throws InputError.
+std::string check_file(const std::string& file, const std::vector<Override>& overrides = {},
+                       std::vector<std::string>* notes = nullptr);
 
 }  // namespace gangway

@@ -55,11 +55,12 @@ void lay_over(Node& below, const Node& above) {
   }
 }
 
-// Where the number of GPUs is given: in the policy's own device, or the experiment's.
-Field field_of_gpus(const Field& device, const Field& policy) {
+// Where this key of the device is given: in the policy's own device, or the experiment's.
+Field field_of_device(const char* key, const Field& device, const Field& policy) {
+  const std::string path = std::string("device.") + key;
   if (const Node* own = policy.node().find("device"))
-    if (const Node* gpus = own->find("gpus")) return {*gpus, policy.path() + ".device.gpus"};
-  if (const Node* gpus = device.node().find("gpus")) return {*gpus, "device.gpus"};
+    if (const Node* given = own->find(key)) return {*given, policy.path() + "." + path};
+  if (const Node* given = device.node().find(key)) return {*given, path};
   return device;
 }
 
@@ -175,9 +176,12 @@ struct Points::Sections {
       for (std::size_t i = 0; i + 1 < policies.size(); ++i)
         if (policies[i].label == policies.back().label)
           item.fail(quote(policies.back().label) + " a second time", "a label for one of them");
-      const Field gpus = field_of_gpus(need("device"), item);
+      const Field gpus = field_of_device("gpus", need("device"), item);
       policies.back().gpus = gpus.node().origin();
       policies.back().gpus_path = gpus.path();
+      const Field slices = field_of_device("time_slice", need("device"), item);
+      policies.back().time_slice = slices.node().origin();
+      policies.back().time_slice_path = slices.path();
     }
     // What only runs elsewhere is checked by the world that is asked to play it.
     const bool moves = moves_memory(policies);

@@ -35,6 +35,8 @@ struct Contender : ChosenPolicy {
   std::optional<OwnDevice> own = std::nullopt;
   Origin gpus = {};  // where the number of GPUs is given, for errors
   std::string gpus_path = {};
+  Origin time_slice = {};  // likewise, the device's time slices
+  std::string time_slice_path = {};
 };
 
 // A combination of the swept parameters, ready to run.

@@ -280,7 +280,7 @@ class Recordings(ProgramTest):
         self.refused_by("a client with kernels", "workload.clients.B",
                         clients=CLIENTS + "    - {name: B, kernels: [{name: k, block_tasks: 1, time: 1 ms}]}\n")
         self.refused_by("whose time slices are not known", "workload.clients", lambda text: text.replace("h100", "titan-x-pascal"))
-        self.refused_by("time slices of 2.091 ms are no longer than what stopped kernels take to go on (3 ms)", "workload.clients",
+        self.refused_by("time slices of 2.091 ms are no longer than what stopped kernels take to go on (3 ms)", "device.time_slice",
                         lambda text: text + "set: {device.time_slice.resume_full: 3 ms}\n")
         self.refused_by("kernel", "grant", lambda text: text.replace("passthrough", "fcfs"))
 
