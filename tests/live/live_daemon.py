@@ -24,6 +24,15 @@ MACHINE = os.environ["STANDIN_MACHINE"] = str(os.getpid())
 LOOK = 0.05  # seconds between looks at what the daemon says: each look is a process
 
 
+def is_on_this_machine(process):
+    """Whether that process, given by its number, was started by these tests and is still there."""
+    try:
+        with open(f"/proc/{process}/environ", "rb") as variables:
+            return f"STANDIN_MACHINE={MACHINE}".encode() in variables.read().split(b"\0")
+    except OSError:
+        return False
+
+
 def uuid(gpu):
     return "GPU-67616e67-7761-7900-0000-00%s%02x" % (int(MACHINE).to_bytes(4, "little").hex(), gpu)
 

@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN
+from live_daemon import CLIENT, GANGWAY, LIMIT, STANDIN, is_on_this_machine
 
 FOREVER = 1_000_000_000
 
@@ -23,8 +23,9 @@ def client(name, command, more=""):
 
 
 def running():
-    """Programs of these tests that are there."""
-    return subprocess.run(["pgrep", "-f", f"^{CLIENT} loop"], capture_output=True, text=True).stdout.split()
+    """Programs of this process's tests that are there."""
+    found = subprocess.run(["pgrep", "-f", f"^{CLIENT} loop"], capture_output=True, text=True).stdout.split()
+    return [process for process in found if is_on_this_machine(process)]
 
 
 def left_behind():
