@@ -67,6 +67,32 @@ class Compare(ProgramTest):
             self.assertEqual(antt["measured"], summary[group["point"], group["policy"]])
             self.assertAlmostEqual(antt["relative_error"], antt["predicted"] / antt["measured"] - 1, 12)
 
+    def made(self, name, world, antt, dntt, stp, of_b):
+        """A result of ten runs, in which the NTT of A's job is 1."""
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "manifest.json").write_text(json.dumps({"kind": "result", "experiment": "e", "world": world}))
+        (folder / "summary.csv").write_text("point,policy,antt,dntt,stp,makespan_ns,evictions,eviction_delay_ns_mean,utilisation\n"
+                                            f"0,rr,{antt},{dntt},{stp},100,4,10,0.5\n")
+        (folder / "clients.csv").write_text("point,policy,client,ntt,response_ns_mean,standalone_ns\n0,rr,A,1,10,5\n0,rr,B,3,10,5\n")
+        runs = "".join(f"0,rr,0,{run},A,0,1\n0,rr,0,{run},B,0,{of_b(run)}\n" for run in range(10))
+        (folder / "jobs.csv").write_text("point,policy,replication,permutation,client,job,ntt\n" + runs)
+
+    def test_a_single_run_that_decides_is_named(self):
+        self.made("predicted", "sim", 2, 1, 4 / 3, lambda run: 3)
+        self.made("measured", "cuda", 2.5, 1.5, 1.25, lambda run: 13 if run == 7 else 3)  # B's mean is 4
+        shown = self.gangway("compare", "predicted", "measured").stdout
+        self.assertEqual([line for line in shown.splitlines() if line.startswith("one run")], [
+            f"one run decides: {metric} under rr at point 0 is {off} % off, without replication 0, permutation 7 +0.0 %"
+            for metric, off in (("ANTT", "-20.0"), ("DNTT", "-33.3"), ("STP", "+6.7"))])
+        [group] = json.loads(self.gangway("compare", "predicted", "measured", "--json").stdout)["groups"]
+        for metric in ("antt", "dntt", "stp"):
+            said = group[metric]["decisive_run"]
+            self.assertEqual((said["replication"], said["permutation"]), (0, 7))
+            self.assertAlmostEqual(said["without"], 0, 9)
+        self.made("same", "cuda", 2, 1, 4 / 3, lambda run: 3)
+        self.assertNotIn("one run decides", self.gangway("compare", "predicted", "same").stdout)
+
     def test_limits(self):
         self.run_slower()
         self.gangway("compare", "a", "b", "--fail-above", "ntt_p50=0.9,antt=90 %")
