@@ -138,7 +138,7 @@ std::list<PointMetric> of_turnaround() {
         .heading = "delay", .compared = true, .tested = true},
        delay_of_evictions},
       {{.name = "utilisation", .label = "utilisation", .unit = MetricUnit::share, .better = Better::higher,
-        .meaning = "Share of the makespan in which the device executes blocks: mean over runs with jobs.",
+        .meaning = "Share of the makespan in which the device executes blocks: mean over runs with jobs. On a chip the driver's switches between processes count, too: nothing shows when it stops a kernel.",
         .heading = "util", .compared = true, .tested = true},
        of_windows(&Of::utilisation)},
       {{.name = "jain", .label = "Jain", .better = Better::higher,
