@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "experiments/sweeps/foreign_evictions.hpp"
+#include "experiments/sweeps/kept_renewal.hpp"
 #include "experiments/sweeps/without_effect.hpp"
 
 namespace gangway {
@@ -18,7 +19,9 @@ std::vector<std::string> notes_of(const Experiment& experiment, const WorldEntry
                                   const RecordedMachines& recordings) {
   std::vector<std::string> notes = recordings.notes();
   append(notes, notes_without_effect(experiment));
-  if (!world.real_time) append(notes, notes_of_foreign_evictions(experiment));
+  if (world.real_time) return notes;
+  append(notes, notes_of_foreign_evictions(experiment));
+  append(notes, notes_of_kept_renewal(experiment));
   return notes;
 }
 

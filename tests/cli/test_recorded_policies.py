@@ -114,6 +114,18 @@ class RecordedPolicies(ProgramTest):
         self.assertEqual(notes(2, mover), ["note: c0, c1: recorded with memory, but its moves take no time without the key memory"])
         self.assertEqual(notes(2, mover, memory="27 GiB"), [])
 
+    def test_a_renewal_that_stays_is_said(self):
+        def notes(number, policy="rr", **slices):
+            device = {**DEVICE, "time_slice": {"length": "1 ms", "switch": "10 us", **slices}}
+            said = self.gangway("run", self.experiment([policy], device=device, grant="job"), "--out", f"renewal{number}").stderr
+            return [line for line in said.splitlines() if "renewal" in line]
+
+        self.assertEqual(notes(0), [])
+        self.assertEqual(notes(1, renewal="1.1 ms"), [])
+        self.assertEqual(notes(2, renewal="2 ms"), ["note: made: time slices last 1 ms, but 2 ms if nobody else is ready, as time_slice.renewal says; "
+                                                    "without that key they last the same"])
+        self.assertEqual(notes(3, {"name": "passthrough", "device": {"arbitration": "mps"}}, renewal="2 ms"), [])
+
     def test_swept_keys_without_effect_are_said(self):
         def notes(number, sweep, policy="rr", **changes):
             said = self.gangway("run", self.experiment([policy], **{"grant": "job", "sweep": sweep, **changes}), "--out", f"swept{number}").stderr

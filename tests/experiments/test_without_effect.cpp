@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "experiments/sweeps/without_effect.hpp"
 #include "models/error.hpp"
 #include "tests/catch.hpp"
@@ -203,9 +205,11 @@ TEST_CASE("jitter of blocks is noted where no client is native", "[effect]") {
 TEST_CASE("a sweep of what turns of contexts do not heed is noted", "[effect]") {
   const auto noted = [](const std::string& path, std::vector<Override> more = {}) {
     const bool is_time = path != "order" && path != "blocks";
-    more.insert(more.begin(), {{"policies", "[passthrough]"},
-                               {"device.arbitration", "native-timeslice"},
-                               {"device.time_slice", "{length: 2 ms, switch: 100 us}"}});
+    for (const Override& usual : {Override{"device.time_slice", "{length: 2 ms, switch: 100 us}"},
+                                  {"device.arbitration", "native-timeslice"},
+                                  {"policies", "[passthrough]"}})
+      if (std::none_of(more.begin(), more.end(), [&](const Override& own) { return own.path == usual.path; }))
+        more.insert(more.begin(), usual);
     more.push_back({"sweep", "{device.time_slice." + path + ": " +
                                  (is_time           ? "[10 us, 20 us]"
                                   : path == "order" ? "[waiting, creation]"

@@ -1,0 +1,15 @@
+// Time slices whose length is another than that of the slices that renew them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "experiments/sweeps/experiment.hpp"
+
+namespace gangway {
+
+// Lines for people, where recorded programs take turns (TS4): a device's file gives both lengths, so changing
+// one leaves the other. Lengths within a tenth of each other are as measured.
+std::vector<std::string> notes_of_kept_renewal(const Experiment& experiment);
+
+}  // namespace gangway
