@@ -126,8 +126,16 @@ void Timeline::draw(const Record& r) {
       if (++running_[r.job.client.index] > 1) return;  // on another GPU
       return enter(r, "running");
     case Mark::paused:
+      if (gpus_[r.gpu].owner && gpus_[r.gpu].owner->launch == r.launch) {
+        owned(*gpus_[r.gpu].owner, r.time);
+        gpus_[r.gpu].owner.reset();
+      }
       return enter(r, "waiting");
     case Mark::resumed:
+      if (!is_native(r)) {
+        if (gpus_[r.gpu].owner) owned(*gpus_[r.gpu].owner, r.time);
+        gpus_[r.gpu].owner = r;
+      }
       return enter(r, !is_native(r) && gpus_[r.gpu].evicted == r.launch ? "draining" : "running");
     case Mark::evict_ordered:
       gpus_[r.gpu].command = r.time;

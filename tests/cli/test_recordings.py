@@ -2,6 +2,7 @@
 
 import contextlib
 import gzip
+import itertools
 import json
 import shutil
 import sqlite3
@@ -192,6 +193,10 @@ class Recordings(ProgramTest):
             spans = [event for event in events if event["ph"] == "X" and event["name"] in ("running", "draining")]
             # A has two kernels of 1 ms in each of three jobs, B one of 300 us in each of five.
             self.assertGreaterEqual(sum(span["dur"] for span in spans), 2 * 3 * 1000 + 5 * 300, path)
+            owner = [event for event in events if event["ph"] == "X" and (event["pid"], event["tid"]) == (2, 1)]  # of the GPU
+            self.assertGreaterEqual(sum(span["dur"] for span in owner), 2 * 3 * 1000 + 5 * 300, path)
+            for before, after in itertools.pairwise(sorted(owner, key=lambda span: span["ts"])):
+                self.assertLessEqual(before["ts"] + before["dur"], after["ts"] + 1e-3, path)
 
     def test_a_recording_of_another_device_is_played_and_said(self):
         done = self.play()

@@ -46,14 +46,17 @@ def read(file, point=0):
     _, _, events = timeline.read(file)
     clients = timeline.named(events, 'thread_name', 'name')
     owner = [tid for tid, name in timeline.named(events, 'thread_name', 'name', timeline.GPU).items() if name == 'owner']
-    spans = defaultdict(list)
+    spans = defaultdict(dict)  # by client and launch: one that was stopped and went on has several
     for index, event in enumerate(events):
         if event.get('ph') == 'X' and event.get('pid') == timeline.GPU and event.get('tid') in owner:
             begin, length = (timeline.milliseconds(file, index, event, key) * 1000 for key in ('ts', 'dur'))
             kernel = str(event.get('args', {}).get('kernel', ''))
-            spans[event['name'].removesuffix(f' {kernel}')].append((begin, length))
-    last = max((begin for each in spans.values() for begin, _ in each), default=0)
-    return [_requests(str(clients[tid]), point, spans[str(clients[tid])], last) for tid in sorted(clients)
+            launches = spans[event['name'].removesuffix(f' {kernel}')]
+            launch = event.get('args', {}).get('launch', f'event {index}')
+            first, before = launches.get(launch, (begin, 0))
+            launches[launch] = min(first, begin), before + length
+    last = max((begin for each in spans.values() for begin, _ in each.values()), default=0)
+    return [_requests(str(clients[tid]), point, list(spans[str(clients[tid])].values()), last) for tid in sorted(clients)
             if spans[str(clients[tid])]]
 
 
