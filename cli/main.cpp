@@ -80,6 +80,18 @@ int run_as_ptxas(int argc, char** argv) {
   }
 }
 
+// An option whose value is "", as from a variable that is not set, would count as not given.
+void refuse_empty_values(CLI::App& app) {
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    refuse_empty_values(*command);
+    for (CLI::Option* option : command->get_options())
+      if (!option->get_positional() && option->get_items_expected_max() > 0)
+        option->check([](const std::string& value) {
+          return value.empty() ? std::string("found nothing, expected a value") : std::string();
+        });
+  }
+}
+
 }  // namespace
 }  // namespace gangway
 
@@ -117,6 +129,7 @@ int main(int argc, char** argv) {
   add_doctor(app, code);
   add_completion(app, code);
   add_manual(app, code);
+  refuse_empty_values(app);
   try {
     refuse_unknown(app, argc > 1 ? argv[1] : "");
     try {

@@ -90,6 +90,8 @@ class Compare(ProgramTest):
             said = group[metric]["decisive_run"]
             self.assertEqual((said["replication"], said["permutation"]), (0, 7))
             self.assertAlmostEqual(said["without"], 0, 9)
+        for option in ("--fail-above", "--metrics"):
+            self.assertIn(f"{option}: found nothing, expected a value", self.gangway("compare", "predicted", "measured", option, "", code=2).stderr)
         self.made("same", "cuda", 2, 1, 4 / 3, lambda run: 3)
         self.assertNotIn("one run decides", self.gangway("compare", "predicted", "same").stdout)
 
