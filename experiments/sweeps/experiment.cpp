@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "experiments/library/library.hpp"
+#include "experiments/metrics/catalogue.hpp"
 #include "experiments/published/printed.hpp"
 #include "experiments/studies/study.hpp"
 #include "experiments/sweeps/data_files.hpp"
@@ -258,6 +259,11 @@ void check_published(const PublishedValue& value, const Experiment& experiment, 
   check_names(value.relative_to.empty() ? value.policy : value.relative_to,
               other_clients ? value.relative_to_client : value.client, experiment.points[base], field);
   check_clients_taken(value.relative_to_clients, experiment.points[base], field);
+  const std::string metric = value.metric.substr(0, value.metric.find(' '));
+  if (!experiment.counts_services && !value.who().empty() && find_metric(Level::client, metric) == nullptr &&
+      find_metric(Level::service, metric) != nullptr)
+    field.fail(metric + " where no client is a service",
+               "services: true, or a client with arrivals, an slo or a weight");
 }
 
 void check_swept(const SweptPath& swept) {
