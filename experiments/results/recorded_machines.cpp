@@ -55,7 +55,9 @@ Duration between_releases(const Client& client) {
   if (repeat.think) return client.recorded->job + *repeat.think;
   if (repeat.arrivals && repeat.arrivals->process)
     return Duration{std::llround(1e9 / repeat.arrivals->rate.per_second)};
-  return {};
+  const std::vector<Duration>& times = repeat.arrivals ? *repeat.arrivals->times : repeat.releases;
+  if (times.size() < 2) return {};
+  return {(times.back() - times.front()).ns / static_cast<std::int64_t>(times.size() - 1)};
 }
 
 // Its program had hardly a pause when it was recorded, and has one after most jobs here.

@@ -13,7 +13,6 @@
 #include "experiments/running/group_work.hpp"
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
-#include "experiments/running/slice_bound.hpp"
 #include "experiments/timelines/trace_files.hpp"
 
 namespace gangway {
@@ -84,7 +83,6 @@ class Runner {
   }
 
   RunAccount begin() {
-    if (const std::string note = slice_bound_note(experiment_); !note.empty()) options_.say(note);
     RunAccount account;
     account.command = options_.command;
     account.world = options_.world->name;

@@ -62,7 +62,7 @@ std::string slice_bound_note(const Experiment& experiment) {
     }
   });
   if (worst.empty()) return "";
-  return fmt::format("note: {} ({} of {} cells), so moves are not hidden", worst, shorter, cells);
+  return fmt::format("{} ({} of {} cells), so moves are not hidden", worst, shorter, cells);
 }
 
 }  // namespace gangway

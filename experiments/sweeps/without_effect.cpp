@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -42,12 +43,15 @@ struct Queues {
   bool native = false;    // the device's queues, all of them
 };
 
-// What is given, by the reason for which it would have no effect.
+// What is given, by the reason for which it would have no effect. What acts at one point is not noted for any
+// reason that others have.
 class Notes {
  public:
   void given(const std::string& what, const std::string& of, const std::string& why, bool acts) {
-    bool& somewhere = found_[{what, why}][of];
-    somewhere = somewhere || acts;
+    if (acts)
+      acting_.insert({what, of});
+    else
+      found_[{what, why}].insert(of);
   }
 
   std::vector<std::string> lines() const {
@@ -55,8 +59,8 @@ class Notes {
     for (const auto& [what, clients] : found_) {
       std::string names;
       bool any = false;
-      for (const auto& [name, somewhere] : clients) {
-        if (somewhere) continue;
+      for (const std::string& name : clients) {
+        if (acting_.contains({what.first, name})) continue;
         any = true;
         if (!name.empty()) names += (names.empty() ? " of " : ", ") + name;
       }
@@ -66,8 +70,8 @@ class Notes {
   }
 
  private:
-  // By what and why, then by whose: whether it acts somewhere.
-  std::map<std::pair<std::string, std::string>, std::map<std::string, bool>> found_;
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> found_;  // by what and why: whose
+  std::set<std::pair<std::string, std::string>> acting_;  // what acts somewhere, and whose
 };
 
 void note_jitter(const WorkloadSource& source, const Queues& queues, Notes& notes) {
@@ -184,8 +188,15 @@ void each_swept(const Sweep& sweep, Notes& notes, Each each) {
   }
 }
 
-constexpr std::array kOfQueues{"priorities",       "channels",  "channel_assignment", "queue_order",
-                               "resident_kernels", "placement", "sm_order",           "rules"};
+constexpr std::array kOfQueues{"priorities",
+                               "channels",
+                               "channel_assignment",
+                               "queue_order",
+                               "resident_kernels",
+                               "placement",
+                               "sm_order",
+                               "rules",
+                               "delays"};
 
 // Whose contexts take turns on the device, under some policy of a point.
 struct Turns {
@@ -251,6 +262,9 @@ void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
   const bool access = std::any_of(point.policies.begin(), point.policies.end(), [](const Contender& policy) {
     return needs_of(policy).has(Capability::access);
   });
+  const bool shared = std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
+    return point.device_of(policy).arbitration == Arbitration::mps;
+  });
   each_swept(sweep, notes, [&](const auto& is, const auto& note) {
     constexpr const char *kPrograms = "all clients are recorded programs",
                          *kAccess = "no policy here controls access";
@@ -269,6 +283,7 @@ void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
     if (whole) note("device.access", kAccess, access || leave || limited);
     for (const char* key : kOfQueues)
       note(std::string("device.") + key, kPrograms, std::string_view(key) == "channels" && access);
+    note("device.arbitration", "recorded programs take turns under every one but mps", shared);
   });
   note_time_slices(sweep, point, notes);
 }
@@ -321,6 +336,8 @@ std::vector<std::string> notes_without_effect(const Experiment& experiment) {
       note_mechanisms(experiment.points.sweep(), point, notes);
       return note_of_recorded(experiment.points.sweep(), point, notes);
     }
+    for (const Contender& policy : point.policies)
+      notes.given("mechanism " + policy.mechanism.entry->name, "", "", true);
     const Queues queues(point);
     note_grants(point, notes);
     note_sweep(experiment.points.sweep(), point, queues, notes);

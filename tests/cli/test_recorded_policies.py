@@ -142,6 +142,9 @@ class RecordedPolicies(ProgramTest):
                                                      ("blocks", ["end", "stop"], "turns of recorded programs do not heed it"))):
             path = f"device.time_slice.{key}"
             self.assertEqual(notes(f"-turns-{number}", {path: values}), [f"note: sweep of {path} has no effect, as {why}"] if why else [])
+        self.assertEqual(notes("-arbitration", {"device.arbitration": ["native-timeslice", "native-fifo"]}),
+                         ["note: sweep of device.arbitration has no effect, as recorded programs take turns under every one but mps"])
+        self.assertEqual(notes("-arbitration-mps", {"device.arbitration": ["native-timeslice", "mps"]}, "passthrough"), [])
         self.assertEqual(notes("-mps", {"device.time_slice.length": ["1 ms", "2 ms"]}, {"name": "passthrough", "device": {"arbitration": "mps"}}),
                          ["note: sweep of device.time_slice.length has no effect, as no contexts take turns on the device here"])
 

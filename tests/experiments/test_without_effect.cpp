@@ -231,5 +231,16 @@ TEST_CASE("a sweep of what turns of contexts do not heed is noted", "[effect]") 
   CHECK(noted("choice", {{"device.time_slice.order", "creation"}}).empty());
   CHECK(noted("length", {{"device.arbitration", "native-fifo"}}) ==
         of("length", "no contexts take turns on the device here"));
+  const auto with_arbitrations = [&](const std::string& path, const std::string& values) {
+    return notes_without_effect(with({{"policies", "[passthrough]"},
+                                      {"device.time_slice", "{length: 2 ms, switch: 100 us}"},
+                                      {"device.arbitration", "native-fifo"},
+                                      {"sweep",
+                                       "{device.arbitration: [native-fifo, native-timeslice], "
+                                       "device.time_slice." +
+                                           path + ": " + values + "}"}}));
+  };
+  CHECK(with_arbitrations("order", "[waiting, creation]").empty());  // it acts at some points
+  CHECK(with_arbitrations("linger", "[1 us, 2 us]").size() == 2);    // for two reasons
   CHECK(noted("length", {{"policies", "[rr]"}}) == of("length", "no contexts take turns on the device here"));
 }
