@@ -73,15 +73,15 @@ def write_trace(folder, policy, quantum=1.0, permutation=0):
 
 
 def write_requests(folder, requests, policy='timeslice', access=(), point=0):
-    """A Chrome trace of requests (client, kernel, begin, length) and of access (client, kind, begin, length), in ms."""
+    """A Chrome trace of requests (client, kernel, begin, length[, launch]) and of access (client, kind, begin, length), in ms."""
     clients = sorted({client for client, *_ in requests})
     events = [{'ph': 'M', 'name': 'thread_name', 'pid': process, 'tid': tid, 'args': {'name': client}}
               for process in (1, *([5] if access else [])) for tid, client in enumerate(clients, 1)]
     events.append({'ph': 'M', 'name': 'thread_name', 'pid': 2, 'tid': 1, 'args': {'name': 'owner'}})
     if access:
         events.append({'ph': 'M', 'name': 'process_name', 'pid': 5, 'tid': 0, 'args': {'name': 'access'}})
-    for launch, (client, kernel, begin, length) in enumerate(requests, 1):
-        times = {'ts': begin * 1000, 'dur': length * 1000, 'args': {'job': launch, 'kernel': kernel, 'launch': launch}}
+    for number, (client, kernel, begin, length, *launch) in enumerate(requests, 1):
+        times = {'ts': begin * 1000, 'dur': length * 1000, 'args': {'job': number, 'kernel': kernel, 'launch': launch[0] if launch else number}}
         tid = clients.index(client) + 1
         events += [{'ph': 'X', 'name': f'{client} {kernel}', 'pid': 2, 'tid': 1, **times},
                    {'ph': 'X', 'name': 'running', 'pid': 1, 'tid': tid, **times},

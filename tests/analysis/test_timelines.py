@@ -190,6 +190,14 @@ class RequestTimes(InAFolder):
         self.assertEqual((a.client, rounded(a.lengths), rounded(a.gaps)), ('A', [10, 20, 30], [10, 190]))
         self.assertEqual((b.client, rounded(b.lengths), rounded(b.gaps)), ('B', [100, 200], [200, 250]))
 
+    def test_what_was_stopped_and_went_on_is_one_request(self):
+        """A's last one may be cut, though B has the GPU at the end."""
+        requests = [('A', 'k', 0, 0.01, 1), ('B', 'k', 0.01, 0.02, 2), ('A', 'k', 0.03, 0.04, 1), ('A', 'k', 0.1, 0.05, 3), ('B', 'k', 0.2, 0.01, 4)]
+        a, b = request_times.read(synthetic.write_requests(self.folder, requests, access=self.ACCESS))
+        rounded = lambda values: [round(value, 6) for value in values]
+        self.assertEqual((rounded(a.lengths), rounded(a.gaps)), ([50], [100]))
+        self.assertEqual((rounded(b.lengths), rounded(b.gaps)), ([20], [190]))
+
     def test_a_line_for_each_client_that_rises_from_0_to_1(self):
         found = request_times.read(synthetic.write_requests(self.folder, self.REQUESTS, access=self.ACCESS))
         page, = request_times.draw(found, 'title', {0: ''})

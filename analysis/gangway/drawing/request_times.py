@@ -53,17 +53,19 @@ def read(file, point=0):
             kernel = str(event.get('args', {}).get('kernel', ''))
             launches = spans[event['name'].removesuffix(f' {kernel}')]
             launch = event.get('args', {}).get('launch', f'event {index}')
-            first, before = launches.get(launch, (begin, 0))
-            launches[launch] = min(first, begin), before + length
-    last = max((begin for each in spans.values() for begin, _ in each.values()), default=0)
+            first, before, parts = launches.get(launch, (begin, 0, 0))
+            launches[launch] = min(first, begin), before + length, parts + 1
+    last = max((begin for each in spans.values() for begin, *_ in each.values()), default=0)
     return [_requests(str(clients[tid]), point, list(spans[str(clients[tid])].values()), last) for tid in sorted(clients)
             if spans[str(clients[tid])]]
 
 
 def _requests(client, point, spans, last):
-    """The run's last request may be cut by its end, so it has no length."""
-    begins = sorted(begin for begin, _ in spans)
-    return Requests(client, point, sorted(length for begin, length in spans if begin < last),
+    """What the run's end may have cut has no length: its last request, or, of clients that take turns, the last of each."""
+    begins = sorted(begin for begin, *_ in spans)
+    if any(parts > 1 for _, _, parts in spans):
+        last = begins[-1]
+    return Requests(client, point, sorted(length for begin, length, _ in spans if begin < last),
                     sorted(after - before for before, after in pairwise(begins)))
 
 
