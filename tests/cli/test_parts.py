@@ -220,9 +220,10 @@ class Folders(Parts):
         self.assertFalse((self.folder / out / "parts").exists())
 
     def test_points_that_are_none(self):
-        for points, found in (("4", "point 4"), ("0-4", "point 4"), ("2-1", "'2-1'"), ("x", "'x'"), ("", "''"), ("1,", "''")):
+        for points, found in (("4", "point 4"), ("0-4", "point 4"), ("2-1", "'2-1'"), ("x", "'x'"), ("1,", "''")):
             message = self.refused("run", self.experiment, "--points", points, "--out", "part")
             self.assertIn(f"--points: key '--points': found {found}, expected ", message)
+        self.assertIn("--points: found nothing, expected a value", self.refused("run", self.experiment, "--points", "", "--out", "part"))
         self.assertFalse((self.folder / "part").exists())
 
     def test_a_part_that_is_damaged_is_made_anew(self):
