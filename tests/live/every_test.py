@@ -59,7 +59,7 @@ def ends(tests, at_once):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--at-once", type=int, default=(os.cpu_count() or 1) + 2)
+    parser.add_argument("--at-once", type=int, default=(os.cpu_count() or 1) + 1)
     parser.add_argument("tests", nargs="*", metavar="ID")
     arguments = parser.parse_args()
     os.chdir(FOLDER)

@@ -14,17 +14,17 @@ from memory_programs import CLIENT, MIB, MemoryPrograms
 
 @unittest.skipUnless(STANDIN, "there is no stand-in driver")
 class Passing(MemoryPrograms):
-    """Programs of a piece of 96 MiB and one of 4, of which one fits."""
+    """Programs of a piece of 296 MiB and one of 4, of which one fits."""
 
     def two(self, daemon, stop, **more):
         programs = []
         for i in range(2):  # the second when the first has all it wants
-            programs.append(self.start(daemon, "large", str(i), "0", "100", stop, options=["--name", f"p{i}"], **more))
-            self.assertEqual(programs[i].stdout.readline(), "holds 100\n")
+            programs.append(self.start(daemon, "large", str(i), "0", "300", stop, options=["--name", f"p{i}"], **more))
+            self.assertEqual(programs[i].stdout.readline(), "holds 300\n")
         return programs
 
     def passed(self, daemon):
-        return [client["memory"]["passed_on"] // (96 * MIB) for client in self.clients(daemon).values()]
+        return [client["memory"]["passed_on"] // (296 * MIB) for client in self.clients(daemon).values()]
 
     def kept(self, daemon):
         """Pieces whose files the daemon has open."""
@@ -40,7 +40,7 @@ class Passing(MemoryPrograms):
         self.until(lambda: self.kept(daemon) == 0, "the daemon has no piece when all programs have ended")
 
     def test_a_piece_goes_back_and_forth(self):
-        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=190)
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=420)
         stop, calls = daemon.folder + "/stop", daemon.folder + "/calls.%p"
         programs = self.two(daemon, stop, STANDIN_LOG=calls)
         self.until(lambda: all(times >= 3 for times in self.passed(daemon)), "both have passed it on")
@@ -61,7 +61,7 @@ class Passing(MemoryPrograms):
         daemon.end()
 
     def test_a_device_that_shares_no_memory(self):
-        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=190)
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=420)
         stop = daemon.folder + "/stop"
         programs = self.two(daemon, stop, STANDIN_FAIL="cuMemExportToShareableHandle:1:1000000:801")
         self.until(lambda: all(client["memory"]["restores"] >= 2 for client in self.clients(daemon).values()), "both have come back")
@@ -71,7 +71,7 @@ class Passing(MemoryPrograms):
         daemon.end()
 
     def test_memory_that_cannot_be_adopted(self):
-        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=190)
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", device=420)
         stop = daemon.folder + "/stop"
         programs = self.two(daemon, stop, STANDIN_FAIL="cuMemImportFromShareableHandle:1:1000000:801")
         self.until(lambda: all(times >= 2 for times in self.passed(daemon)), "both have passed it on")
@@ -82,25 +82,25 @@ class Passing(MemoryPrograms):
     def test_killed_in_the_middle(self):
         for point in kill_points.PASSED_ON:
             with self.subTest(point=point):
-                daemon = self.daemon("rr", "--param", "quantum=20 ms", device=190)
+                daemon = self.daemon("rr", "--param", "quantum=20 ms", device=420)
                 stop = daemon.folder + "/stop"
-                honest = self.start(daemon, "large", "1", "0", "100", stop, options=["--name", "honest"])
-                self.assertEqual(honest.stdout.readline(), "holds 100\n")
+                honest = self.start(daemon, "large", "1", "0", "300", stop, options=["--name", "honest"])
+                self.assertEqual(honest.stdout.readline(), "holds 300\n")
                 dies = subprocess.Popen([GANGWAY, "exec", "--socket", daemon.socket, "--name", "dies", "--", "/usr/bin/env",
-                                         f"LD_LIBRARY_PATH={self.points_folder(daemon)}", f"GANGWAY_DIE_AT={point}", CLIENT, "large", "2", "1000000", "100"],
+                                         f"LD_LIBRARY_PATH={self.points_folder(daemon)}", f"GANGWAY_DIE_AT={point}", CLIENT, "large", "2", "1000000", "300"],
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                         env=daemon.environment(**self.device, GANGWAY_LIVE_POINTS="1"))
                 code, _, err = finish(dies)
                 self.assertEqual(code, -signal.SIGKILL, err)
-                more = self.start(daemon, "large", "3", "10", "100")
-                self.assertEqual(more.stdout.readline(), "holds 100\n")
+                more = self.start(daemon, "large", "3", "10", "300")
+                self.assertEqual(more.stdout.readline(), "holds 300\n")
                 open(stop, "w").close()
                 self.all_end_well(daemon, [honest, more], "jobs many\n", "jobs 10\n")
                 self.nothing_is_kept(daemon)
                 daemon.end()
 
     def test_the_daemon_is_killed_in_the_middle(self):
-        daemon = self.daemon("rr", "--param", "quantum=20 ms", "--held", device=190)
+        daemon = self.daemon("rr", "--param", "quantum=20 ms", "--held", device=420)
         stop = daemon.folder + "/stop"
         programs = self.two(daemon, stop)
         for _ in range(3):
