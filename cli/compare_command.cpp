@@ -371,17 +371,20 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<L
   return json;
 }
 
-// Of what the folder's own run has said already.
-void tell_notes(const std::string& folder) {
-  const std::vector<std::string> notes = read_manifest(folder).notes;
+// Of what the folder's own run has said already, but what is told of the other folder, too.
+void tell_notes(const std::string& folder, const std::vector<std::string>& told) {
+  std::vector<std::string> notes = read_manifest(folder).notes;
+  std::erase_if(notes, [&](const std::string& note) {
+    return std::find(told.begin(), told.end(), note) != told.end();
+  });
   for (std::size_t n = 0; n < std::min(notes.size(), kMostNotes); ++n)
     to_stderr("note: {}: {}\n", folder, notes[n]);
   if (notes.size() > kMostNotes)
     to_stderr("note: {}: {} more in manifest.json\n", folder, notes.size() - kMostNotes);
 }
 
-void tell_changed(const std::string& folder) {
-  tell_notes(folder);
+void tell_changed(const std::string& folder, const std::vector<std::string>& told = {}) {
+  tell_notes(folder, told);
   for (const std::string& name : changed_tables(folder))
     to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
 }
@@ -422,7 +425,7 @@ int compare(const CompareArguments& arguments) {
     print(comparison);
   }
   tell_changed(arguments.prediction);
-  tell_changed(arguments.measurement);
+  tell_changed(arguments.measurement, read_manifest(arguments.prediction).notes);
   if (!limits.empty()) {
     print_lacking(comparison, stderr, "error: ");
     if (comparison.lacking.empty()) print_other_clients(comparison);  // else these are among them

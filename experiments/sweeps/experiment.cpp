@@ -382,7 +382,7 @@ std::string check_file(const std::string& file, const std::vector<Override>& ove
     read_study(configuration, overrides);
     return kind;
   }
-  refuse_overrides(kind);
+  refuse_overrides(kind == "printed" ? "list of what papers print" : kind);
   if (kind == "printed")
     check_printed(read_printed(Field(root, "")), configuration.folder);
   else if (kind == "workload")

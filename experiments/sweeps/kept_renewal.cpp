@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
+#include <utility>
 
 #include "models/quantity.hpp"
 #include "models/world.hpp"
@@ -19,20 +21,27 @@ bool differ(const TimeSlice& slice) {
 }  // namespace
 
 std::vector<std::string> notes_of_kept_renewal(const Experiment& experiment) {
-  std::set<std::string> notes;
+  for (const SweptPath& swept : experiment.points.sweep().paths())
+    if (swept.path().ends_with("time_slice.renewal")) return {};
+  std::map<std::string, std::set<std::pair<Duration, Duration>>> found;  // by device: length, renewal
   experiment.points.each_checked([&](const Point& point) {
     for (const Contender& policy : point.policies) {
       const Device& device = point.device_of(policy);
-      if (!plays_recordings(point.workload_of(policy).sample()) || device.arbitration == Arbitration::mps ||
-          !device.time_slice || !differ(*device.time_slice))
-        continue;
-      notes.insert(
-          fmt::format("{}: time slices last {}, but {} if nobody else is ready, as time_slice.renewal "
-                      "says; without that key they last the same",
-                      device.name, to_text(device.time_slice->length), to_text(device.time_slice->renewal)));
+      if (plays_recordings(point.workload_of(policy).sample()) && device.arbitration != Arbitration::mps &&
+          device.time_slice && differ(*device.time_slice))
+        found[device.name].insert({device.time_slice->length, device.time_slice->renewal});
     }
   });
-  return {notes.begin(), notes.end()};
+  std::vector<std::string> notes;
+  for (const auto& [device, slices] : found) {
+    const auto& [length, renewal] = *slices.begin();
+    notes.push_back(fmt::format(
+        "{}: time slices last {}{}, but {} if nobody else is ready, as time_slice.renewal says; without that "
+        "key they last the same",
+        device, to_text(length),
+        slices.size() > 1 ? fmt::format(" (and {} other times)", slices.size() - 1) : "", to_text(renewal)));
+  }
+  return notes;
 }
 
 }  // namespace gangway

@@ -1,4 +1,4 @@
-// Time slices whose length is another than that of the slices that renew them.
+// Time slices that are renewed with another length.
 #pragma once
 
 #include <string>

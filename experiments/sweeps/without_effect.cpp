@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
@@ -43,8 +44,7 @@ struct Queues {
   bool native = false;    // the device's queues, all of them
 };
 
-// What is given, by the reason for which it would have no effect. What acts at one point is not noted for any
-// reason that others have.
+// What is given, by the reason for which it would have no effect. What acts at any point is not noted.
 class Notes {
  public:
   void given(const std::string& what, const std::string& of, const std::string& why, bool acts) {
@@ -188,15 +188,10 @@ void each_swept(const Sweep& sweep, Notes& notes, Each each) {
   }
 }
 
-constexpr std::array kOfQueues{"priorities",
-                               "channels",
-                               "channel_assignment",
-                               "queue_order",
-                               "resident_kernels",
-                               "placement",
-                               "sm_order",
-                               "rules",
-                               "delays"};
+constexpr std::array kOfQueues{
+    "priorities",          "channels",          "channel_assignment", "queue_order",
+    "resident_kernels",    "placement",         "sm_order",           "rules",
+    "delays.kernel_issue", "delays.kernel_end", "delays.copy_issue",  "delays.copy_end"};
 
 // Whose contexts take turns on the device, under some policy of a point.
 struct Turns {
@@ -208,7 +203,7 @@ struct Turns {
       recorded =
           recorded || (device.time_slice && device.arbitration != Arbitration::mps && any(is_recorded));
       const bool all_native = needs_of(policy).has(Capability::native);
-      if (device.arbitration != Arbitration::timeslice ||
+      if (device.arbitration != Arbitration::timeslice || !device.rules.on(Rule::T1) ||
           !any([&](const Client& client) { return !is_recorded(client) && (all_native || client.native); }))
         continue;
       native = true;
@@ -228,19 +223,23 @@ void note_time_slices(const Sweep& sweep, const Point& point, Notes& notes) {
   constexpr const char *kNoTurns = "no contexts take turns on the device here",
                        *kRecorded = "only turns of recorded programs heed it",
                        *kNative = "turns of recorded programs do not heed it",
-                       *kEnd = "blocks end before a turn does here",
+                       *kEnd = "no blocks are stopped here",
                        *kOrder = "who has waited for longest follows here";
   const bool any = turns.recorded || turns.native;
   each_swept(sweep, notes, [&](const auto& is, const auto& note) {
-    if (!any || is("device.time_slice.length") || is("device.time_slice.switch"))
-      return note("device.time_slice", kNoTurns, any);
-    for (const char* key : {"renewal", "linger"})
-      note(std::string("device.time_slice.") + key, kRecorded, turns.recorded);
-    for (const char* key : {"order", "blocks"})
-      note(std::string("device.time_slice.") + key, kNative, turns.native);
-    for (const char* key : {"stop", "resume", "stop_full", "resume_full"})
-      note(std::string("device.time_slice.") + key, kEnd, turns.recorded || turns.stopped);
-    note("device.time_slice.choice", kOrder, turns.recorded || turns.by_creation);
+    if (!any) return note("device.time_slice", kNoTurns, false);
+    bool whole = is("device.time_slice");  // and not one of the keys that some turns do not heed
+    const auto note_keys = [&](std::initializer_list<const char*> keys, const char* why, bool acts) {
+      for (const char* key : keys) {
+        note(std::string("device.time_slice.") + key, why, acts);
+        whole = whole && !is(std::string("device.time_slice.") + key);
+      }
+    };
+    note_keys({"renewal", "linger"}, kRecorded, turns.recorded);
+    note_keys({"order", "blocks"}, kNative, turns.native);
+    note_keys({"stop", "resume", "stop_full", "resume_full"}, kEnd, turns.recorded || turns.stopped);
+    note_keys({"choice"}, kOrder, turns.recorded || turns.by_creation);
+    if (whole) note("device.time_slice", kNoTurns, true);
   });
 }
 

@@ -145,7 +145,8 @@ class RecordedPolicies(ProgramTest):
         self.assertEqual(notes("-arbitration", {"device.arbitration": ["native-timeslice", "native-fifo"]}),
                          ["note: sweep of device.arbitration has no effect, as recorded programs take turns under every one but mps"])
         self.assertEqual(notes("-arbitration-mps", {"device.arbitration": ["native-timeslice", "mps"]}, "passthrough"), [])
-        self.assertEqual(notes("-mps", {"device.time_slice.length": ["1 ms", "2 ms"]}, {"name": "passthrough", "device": {"arbitration": "mps"}}),
+        mps = {"name": "passthrough", "device": {"arbitration": "mps"}}
+        self.assertEqual(notes("-mps", {"device.time_slice.length": ["1 ms", "2 ms"]}, mps),
                          ["note: sweep of device.time_slice.length has no effect, as no contexts take turns on the device here"])
 
         def workload(*clients):

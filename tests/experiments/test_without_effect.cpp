@@ -224,7 +224,7 @@ TEST_CASE("a sweep of what turns of contexts do not heed is noted", "[effect]") 
   for (const char* path : {"renewal", "linger"})
     CHECK(noted(path) == of(path, "only turns of recorded programs heed it"));
   for (const char* path : {"stop", "resume", "stop_full", "resume_full"}) {
-    CHECK(noted(path) == of(path, "blocks end before a turn does here"));
+    CHECK(noted(path) == of(path, "no blocks are stopped here"));
     CHECK(noted(path, {{"device.time_slice.blocks", "stop"}}).empty());
   }
   CHECK(noted("choice") == of("choice", "who has waited for longest follows here"));
@@ -241,6 +241,17 @@ TEST_CASE("a sweep of what turns of contexts do not heed is noted", "[effect]") 
                                            path + ": " + values + "}"}}));
   };
   CHECK(with_arbitrations("order", "[waiting, creation]").empty());  // it acts at some points
-  CHECK(with_arbitrations("linger", "[1 us, 2 us]").size() == 2);    // for two reasons
+  CHECK(
+      notes_without_effect(with({{"policies", "[passthrough]"},
+                                 {"sweep",
+                                  "{device.arbitration: [native-timeslice, native-fifo], device.time_slice: "
+                                  "[{length: 1 ms, switch: 1 us}, {length: 2 ms, switch: 1 us}]}"}}))
+          .empty());
+  CHECK(noted("length", {{"device.rules", "{CUDA: {T1: false}}"}}) ==
+        of("length", "no contexts take turns on the device here"));
+  // A block's time less what follows it makes a kernel's, so block_end acts on all.
+  CHECK(notes_without_effect(with({{"sweep", "{device.delays.block_end: [0 us, 1 us]}"}})).empty());
+  CHECK(notes_without_effect(with({{"sweep", "{device.delays.kernel_end: [0 us, 1 us]}"}})).size() == 1);
+  CHECK(with_arbitrations("linger", "[1 us, 2 us]").size() == 2);  // for two reasons
   CHECK(noted("length", {{"policies", "[rr]"}}) == of("length", "no contexts take turns on the device here"));
 }
