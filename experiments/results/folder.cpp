@@ -214,6 +214,8 @@ void ResultFolder::write_tables(Measured& measured, UnfinishedCells& unfinished,
   for (const auto& warning : {switching.text(*experiment_), equal.text()})
     if (warning) findings.warnings.push_back(*warning);
   account.warnings = findings.warnings;
+  if (std::string late = account.scheduler.warning(); !late.empty())
+    account.warnings.push_back(std::move(late));
 }
 
 Findings ResultFolder::finish(RunAccount& account, TableSink* tables) {

@@ -73,7 +73,7 @@ struct RunAccount {
   std::uint64_t merged_parts = 0;       // number of joined parts
   // One line each: notes_of() the experiment, then GroupRows::notes of single runs.
   std::vector<std::string> notes = {};
-  std::vector<std::string> warnings = {};  // Findings::warnings
+  std::vector<std::string> warnings = {};  // Findings::warnings, and of the scheduler
 };
 
 std::string utc_now();  // as a manifest has it

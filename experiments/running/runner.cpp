@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include "experiments/running/group_work.hpp"
 #include "experiments/running/open_group.hpp"
 #include "experiments/running/playable.hpp"
+#include "experiments/running/slice_bound.hpp"
 #include "experiments/timelines/trace_files.hpp"
 
 namespace gangway {
@@ -90,6 +92,8 @@ class Runner {
     account.recordings = recordings_.all();
     account.best_cases = recordings_.best_cases();
     account.notes = notes_;
+    if (const std::string slices = slice_bound_note(experiment_); !slices.empty())
+      options_.say("note: " + slices);  // before what may take long
     work_.begin(account, folder_.parts().resumed());
     return account;
   }
@@ -239,7 +243,9 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   } else {
     report = Runner(experiment, options, std::move(machine), recordings, notes, folder, stop).run();
   }
-  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  const std::string said = report.was_complete ? "" : slice_bound_note(experiment);  // by begin()
+  std::copy_if(notes.begin(), notes.end(), std::back_inserter(report.notes),
+               [&](const std::string& one) { return one != said; });
   if (!note.empty()) report.notes.push_back(note);
   if (note.empty() && lacks_traces)
     report.notes.push_back(
