@@ -7,6 +7,8 @@ from pathlib import Path
 
 from gangway.changed_tables import changed_tables, note_on
 
+_MOST = 20  # the manifest has the rest
+
 
 def notes_on(folder: Path) -> list[str]:
     """One line each: what the run said of its results, in notes and warnings, and which tables have changed since."""
@@ -20,4 +22,5 @@ def _said(folder: Path) -> list[str]:
         return []
     lists = [manifest.get(key) for key in ('notes', 'warnings')] if isinstance(manifest, dict) else []
     said = [line.removeprefix('warning: ') for lines in lists if isinstance(lines, list) for line in lines if isinstance(line, str)]
-    return list(dict.fromkeys(said))  # runs of one experiment may say the same
+    said = list(dict.fromkeys(said))  # runs of one experiment may say the same
+    return said if len(said) <= _MOST else [*said[:_MOST], f'{len(said) - _MOST} more in manifest.json']

@@ -56,15 +56,15 @@ def read(file, point=0):
             first, before, parts = launches.get(launch, (begin, 0, 0))
             launches[launch] = min(first, begin), before + length, parts + 1
     last = max((begin for each in spans.values() for begin, *_ in each.values()), default=0)
-    return [_requests(str(clients[tid]), point, list(spans[str(clients[tid])].values()), last) for tid in sorted(clients)
+    turns = any(parts > 1 for each in spans.values() for _, _, parts in each.values())
+    return [_requests(str(clients[tid]), point, list(spans[str(clients[tid])].values()), None if turns else last) for tid in sorted(clients)
             if spans[str(clients[tid])]]
 
 
 def _requests(client, point, spans, last):
-    """What the run's end may have cut has no length: its last request, or, of clients that take turns, the last of each."""
+    """What the run's end may have cut has no length: its last request, or, where clients take turns (last: None), the last of each."""
     begins = sorted(begin for begin, *_ in spans)
-    if any(parts > 1 for _, _, parts in spans):
-        last = begins[-1]
+    last = begins[-1] if last is None else last
     return Requests(client, point, sorted(length for begin, length, _ in spans if begin < last),
                     sorted(after - before for before, after in pairwise(begins)))
 
