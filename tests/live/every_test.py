@@ -1,7 +1,7 @@
 """Runs every test of this folder, several at once: python3 every_test.py [--at-once N] [ID...].
 
 The tests hold times against programs that share this machine's processors, with each other and with whoever else uses it. One that
-fails is tried once more when all others are over. Both attempts are printed; it counts as failed if the second fails, too."""
+fails is tried once more when all others are over. What failed is printed; it counts as failed if the second fails, too."""
 
 import argparse
 import concurrent.futures
@@ -14,7 +14,9 @@ import unittest
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-LONG = ("test_passing", "test_slices", "test_memory", "test_refused_launches", "test_programs", "test_forms")  # first, so that no core is idle at the end
+# They begin first, so that no core is idle at the end.
+LONG = ("test_passing", "test_slices", "test_memory", "test_refused_launches", "test_programs", "test_forms")
+SKIPPED = 77  # exit code, if all are
 
 
 class Result(unittest.TextTestResult):
@@ -64,20 +66,25 @@ def main():
     arguments = parser.parse_args()
     os.chdir(FOLDER)
     sys.path.insert(0, str(FOLDER))
-    found = arguments.tests or sorted(names(unittest.defaultTestLoader.discover(str(FOLDER))), key=rank)
+    loader = unittest.defaultTestLoader
+    found = arguments.tests or sorted(names(loader.discover(str(FOLDER))), key=rank)
+    print(*loader.errors, sep="\n", end="")  # of modules that cannot be imported, whose tests fail
     began, outcomes = time.monotonic(), {}
     for test, outcome, text in ends(found, arguments.at_once):
         outcomes[test] = outcome
         if outcome == "failed":
             print(text, flush=True)
     again = [test for test, outcome in outcomes.items() if outcome == "failed"]
-    for test, outcome, text in ends(again, 1) if again else ():
-        outcomes[test] = outcome
-        print(text if outcome == "failed" else f"passed at its second attempt only: {test}", flush=True)
+    for failed in again:
+        for test, outcome, text in ends([failed], 1):
+            outcomes[test] = outcome
+            print(text if outcome == "failed" else f"passed at its second attempt only: {test}", flush=True)
     count = {outcome: list(outcomes.values()).count(outcome) for outcome in ("failed", "skipped")}
     print(f"Ran {len(outcomes)} tests in {time.monotonic() - began:.0f} s: {count['failed']} failed, {count['skipped']} skipped, "
           f"{len([test for test in again if outcomes[test] != 'failed'])} passed at the second attempt only")
-    return 1 if count["failed"] or not outcomes else 0
+    if count["failed"] or not outcomes:
+        return 1
+    return SKIPPED if count["skipped"] == len(outcomes) else 0
 
 
 if __name__ == "__main__":
