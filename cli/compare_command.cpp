@@ -371,22 +371,39 @@ nlohmann::ordered_json json_of(const Comparison& comparison, const std::vector<L
   return json;
 }
 
-// Of what the folder's own run has said already, but what is told of the other folder, too.
-void tell_notes(const std::string& folder, const std::vector<std::string>& told) {
-  std::vector<std::string> notes = read_manifest(folder).notes;
-  std::erase_if(notes, [&](const std::string& note) {
-    return std::find(told.begin(), told.end(), note) != told.end();
-  });
+// What a folder's own run has said already.
+void tell_notes(const std::string& of, const std::vector<std::string>& notes) {
   for (std::size_t n = 0; n < std::min(notes.size(), kMostNotes); ++n)
-    to_stderr("note: {}: {}\n", folder, notes[n]);
+    to_stderr("note: {}: {}\n", of, notes[n]);
   if (notes.size() > kMostNotes)
-    to_stderr("note: {}: {} more in manifest.json\n", folder, notes.size() - kMostNotes);
+    to_stderr("note: {}: {} more in manifest.json\n", of, notes.size() - kMostNotes);
 }
 
-void tell_changed(const std::string& folder, const std::vector<std::string>& told = {}) {
-  tell_notes(folder, told);
+void tell_changed(const std::string& folder) {
   for (const std::string& name : changed_tables(folder))
     to_stderr("note: {}/{} is not as it was written (manifest.json)\n", folder, name);
+}
+
+void tell(const std::string& folder) {
+  tell_notes(folder, read_manifest(folder).notes);
+  tell_changed(folder);
+}
+
+// What both have said is told once.
+void tell(const std::string& a, const std::string& b) {
+  std::vector<std::string> of_a = read_manifest(a).notes, of_b = read_manifest(b).notes, of_both;
+  const auto has = [](const std::vector<std::string>& notes, const std::string& note) {
+    return std::find(notes.begin(), notes.end(), note) != notes.end();
+  };
+  for (const std::string& note : of_a)
+    if (has(of_b, note)) of_both.push_back(note);
+  for (std::vector<std::string>* notes : {&of_a, &of_b})
+    std::erase_if(*notes, [&](const std::string& note) { return has(of_both, note); });
+  tell_notes(fmt::format("{} and {}", a, b), of_both);
+  tell_notes(a, of_a);
+  tell_changed(a);
+  tell_notes(b, of_b);
+  tell_changed(b);
 }
 
 int compare_policies(const CompareArguments& arguments) {
@@ -397,7 +414,7 @@ int compare_policies(const CompareArguments& arguments) {
                        "nothing, because the policies of one folder are compared");
   const Differences differences = differences_to_baseline(arguments.prediction, arguments.baseline,
                                                           parse_metrics("--metrics", arguments.metrics));
-  tell_changed(arguments.prediction);
+  tell(arguments.prediction);
   if (arguments.json)
     fmt::print("{}\n", to_json(differences).dump(1));
   else
@@ -424,8 +441,7 @@ int compare(const CompareArguments& arguments) {
   } else {
     print(comparison);
   }
-  tell_changed(arguments.prediction);
-  tell_changed(arguments.measurement, read_manifest(arguments.prediction).notes);
+  tell(arguments.prediction, arguments.measurement);
   if (!limits.empty()) {
     print_lacking(comparison, stderr, "error: ");
     if (comparison.lacking.empty()) print_other_clients(comparison);  // else these are among them

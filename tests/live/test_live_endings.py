@@ -54,8 +54,12 @@ class LiveEndings(LiveExperiments):
         shutil.copytree(self.folder / "out", self.folder / "other")
         compared = subprocess.run([GANGWAY, "compare", "other", "out"], capture_output=True, text=True, cwd=self.folder)
         self.assertEqual(compared.returncode, 0, compared.stderr)
-        for folder in ("out", "other"):
-            self.assertEqual(sum(line.startswith(f"note: {folder}: point 0 under ") for line in compared.stderr.splitlines()), len(notes))
+        self.assertEqual(sum(line.startswith("note: other and out: point 0 under ") for line in compared.stderr.splitlines()), len(notes))
+        manifest["notes"].remove(notes[0].removeprefix("note: "))
+        (self.folder / "other/manifest.json").write_text(json.dumps(manifest))
+        compared = subprocess.run([GANGWAY, "compare", "other", "out"], capture_output=True, text=True, cwd=self.folder)
+        told = [line.split(": point")[0] for line in compared.stderr.splitlines() if ": point 0 under" in line]
+        self.assertEqual(sorted(told), sorted(["note: out", *["note: other and out"] * (len(notes) - 1)]))
 
     def test_a_part_and_its_merge_say_who_ended_too_early(self):
         clients = client("short", f"{{run: {loop(1, 2000, 300)}, skip: 5}}", "repeat: {jobs: endless}") + \
