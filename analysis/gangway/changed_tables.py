@@ -24,12 +24,17 @@ def note_on(file: Path) -> str:
     return f'{file} is not as it was written (manifest.json)'
 
 
-def _listed(folder: Path) -> dict[str, Any]:
+def manifest_of(folder: Path) -> dict[str, Any]:
+    """The folder's manifest.json; empty if there is none that can be read."""
     try:
         manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
     except (OSError, ValueError):
         return {}
-    files = manifest.get('files') if isinstance(manifest, dict) else None
+    return manifest if isinstance(manifest, dict) else {}
+
+
+def _listed(folder: Path) -> dict[str, Any]:
+    files = manifest_of(folder).get('files')
     return files if isinstance(files, dict) else {}
 
 

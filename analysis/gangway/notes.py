@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from gangway.changed_tables import changed_tables, note_on
+from gangway.changed_tables import changed_tables, manifest_of, note_on
 
 _MOST = 20  # the manifest has the rest
 
@@ -16,11 +15,8 @@ def notes_on(folder: Path) -> list[str]:
 
 
 def _said(folder: Path) -> list[str]:
-    try:
-        manifest = json.loads((folder / 'manifest.json').read_text(encoding='utf-8'))
-    except (OSError, ValueError):
-        return []
-    lists = [manifest.get(key) for key in ('notes', 'warnings')] if isinstance(manifest, dict) else []
+    manifest = manifest_of(folder)
+    lists = [manifest.get(key) for key in ('notes', 'warnings')]
     said = [line.removeprefix('warning: ') for lines in lists if isinstance(lines, list) for line in lines if isinstance(line, str)]
     said = list(dict.fromkeys(said))  # runs of one experiment may say the same
     return said if len(said) <= _MOST else [*said[:_MOST], f'{len(said) - _MOST} more in manifest.json']

@@ -395,6 +395,8 @@ class Reports(InAFolder):
         self.assertEqual([line for line in report.text(results.read(self.folder)).splitlines() if line.startswith('Note')], lines)
         shown = page.page([self.folder])
         self.assertEqual([shown.count(line) for line in lines], [1, 1])
+        manifest.write_text(json.dumps({'notes': [f'note {n}' for n in range(23)]}))
+        self.assertEqual(notes_on(self.folder)[19:], ['note 19', '3 more in manifest.json'])
         for broken in ('{}', '[]', '{"notes": 3}', '{'):
             manifest.write_text(broken)
             self.assertEqual(notes_on(self.folder), [])
