@@ -92,8 +92,6 @@ class Runner {
     account.recordings = recordings_.all();
     account.best_cases = recordings_.best_cases();
     account.notes = notes_;
-    if (const std::string slices = slice_bound_note(experiment_); !slices.empty())
-      options_.say("note: " + slices);  // before what may take long
     work_.begin(account, folder_.parts().resumed());
     return account;
   }
@@ -236,14 +234,16 @@ RunReport run_experiment(const Experiment& experiment, const RunOptions& options
   const std::vector<std::string> notes = notes_of(experiment, *options.world, recordings);
   const std::string note = folder.parts().note();
   const bool lacks_traces = folder.parts().lacks_traces() && !options.world->real_time;
+  std::string said;  // before what may take long
   if (folder.complete()) {
     report.was_complete = true;
     if (options.trace || lacks_traces)
       report.interrupted = !add_traces(experiment, options, folder.parts(), stop);
   } else {
+    said = slice_bound_note(experiment);
+    if (!said.empty()) options.say("note: " + said);
     report = Runner(experiment, options, std::move(machine), recordings, notes, folder, stop).run();
   }
-  const std::string said = report.was_complete ? "" : slice_bound_note(experiment);  // by begin()
   std::copy_if(notes.begin(), notes.end(), std::back_inserter(report.notes),
                [&](const std::string& one) { return one != said; });
   if (!note.empty()) report.notes.push_back(note);

@@ -1,5 +1,6 @@
 """Gaps of a microsecond between kernels: what experiments/host-gaps/README.md says of them."""
 
+import json
 import unittest
 
 from reproduction import ROOT, Reproduction
@@ -32,6 +33,7 @@ class HostGaps(Reproduction):
         warnings = [line for line in self.run_experiment("linger").splitlines() if line.startswith("warning")]
         self.assertEqual(len(warnings), 1)
         self.assertRegex(warnings[0], "launches and reports take 55 % of the time at point 0 under piv .*params.linger='5 us'")
+        self.assertEqual(json.loads((self.out / "manifest.json").read_text(encoding="utf-8"))["warnings"], warnings)
         rows = {row["policy"]: row for row in self.rows("summary.csv")}
         for row in rows.values():
             self.assertGreaterEqual(float(row["switching"]), 0)
