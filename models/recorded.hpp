@@ -22,12 +22,13 @@ struct LeavingKernel {
   bool sliced = true;  // it can also be launched in slices
 };
 
-// What a job takes alone when nobody records it, on the average, and where that is said.
+// What a job takes alone when nobody records it, and where that is said: by the experiment on the average of
+// the played jobs, by the recording's file as the median of all.
 struct TimeAlone {
   Duration time;
   Origin origin;
   std::string path;
-  bool of_recording = false;  // its file says so, and not the experiment
+  bool of_recording = false;
 };
 
 struct Recorded {

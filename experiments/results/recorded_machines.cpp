@@ -95,13 +95,15 @@ std::string of_unrecorded(const Client& client) {
   const std::string time = to_text(Duration{(recorded.unrecorded->time.ns + 500) / 1000 * 1000});
   return recorded.host_scale == 1
              ? fmt::format(
-                   "{}: a job takes {} unrecorded, but a faster host does not explain that, so it is "
+                   "{}: its median job takes {} unrecorded, but a faster host does not explain that, so it "
+                   "is "
                    "played as recorded",
                    client.name, time)
              : fmt::format(
-                   "{}: its host's times are scaled by {:.2f}, so that jobs take {} alone on the average, as "
-                   "unrecorded",
-                   client.name, recorded.host_scale, time);
+                   "{}: its host's times are scaled by {:.2f}, since {} {} alone and unrecorded", client.name,
+                   recorded.host_scale,
+                   recorded.unrecorded->of_recording ? "its median job takes" : "a job takes on the average",
+                   time);
 }
 
 }  // namespace

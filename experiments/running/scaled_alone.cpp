@@ -10,6 +10,7 @@
 
 #include "experiments/running/unmanaged_runs.hpp"
 #include "models/rational.hpp"
+#include "models/recording/summary.hpp"
 
 namespace gangway {
 namespace {
@@ -112,23 +113,72 @@ class FoundScales {
   std::map<Key, Found> scales_;
 };
 
-// At which the jobs take `unrecorded`, on the average. The device is one that costs nothing, so that the
-// scale is the recording's own; and times are relative to the played recording, so that a program that is
-// not played to the nanosecond keeps its small error instead of hiding it in the host.
+// Of the client's jobs with the host at some scale, played alone on a device that costs nothing, so that the
+// scale is the recording's own.
+class ByHostScale {
+ public:
+  static constexpr int kUnit = 10'000;  // the host as recorded
+
+  ByHostScale(const Client& client, const Recorded& recorded) : client_(client), tried_(recorded) {
+    tried_.kernel_scale = 1;
+    if (!by_median()) return;
+    tried_.from = 0;
+    tried_.to = static_cast<recording::Index>(tried_.program->job_count());
+  }
+
+  // Their median, or mean, whichever is wanted.
+  Duration played(int scale) {
+    tried_.host_scale = static_cast<double>(scale) / kUnit;
+    std::vector<Duration> lengths = played_alone(client_, tried_, Device{}).lengths;
+    return by_median() ? recording::median_of(std::move(lengths)) : mean(lengths, tried_);
+  }
+  Duration recorded() const {
+    if (!by_median()) return tried_.job;
+    std::vector<Duration> lengths;
+    for (const recording::PlayedJob& job : tried_.program->jobs.first(tried_.to))
+      lengths.push_back(job.length);
+    return recording::median_of(std::move(lengths));
+  }
+
+ private:
+  bool by_median() const { return tried_.unrecorded->of_recording; }
+
+  const Client& client_;
+  Recorded tried_;
+};
+
+// The larger one of the last two, of which the smaller one makes jobs too short.
+int bisected(ByHostScale& jobs, const Rational& target, int low, int high) {
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    (Rational(jobs.played(middle).ns) < target ? low : high) = middle;
+  }
+  return high;
+}
+
+// At which the recorder's host would be as fast as unrecorded. Where the GPU is the bottleneck, many would
+// do: the slowest host that costs jobs next to nothing.
+int scale_of_recorder(ByHostScale& jobs, const Rational& target) {
+  constexpr int kLeast = 2'500;  // a recorder makes calls longer, but not by so much
+  constexpr std::int64_t kExplained = 98, kChance = 1'005;  // per cent, per mille
+  const std::int64_t fast = jobs.played(kLeast).ns;
+  if (target < Rational(fast * kExplained) / Rational(100)) return ByHostScale::kUnit;
+  const Rational within = std::max(target, Rational(fast * kChance) / Rational(1'000));
+  if (!(within < Rational(jobs.played(ByHostScale::kUnit).ns))) return ByHostScale::kUnit;
+  return bisected(jobs, within, kLeast, ByHostScale::kUnit);
+}
+
+// Times are relative to the played recording, so that a program that is not played to the nanosecond keeps
+// its small error instead of hiding it in the host.
 double host_scale_of(const Client& client, const Recorded& recorded) {
   static FoundScales found;
   if (const auto known = found.find(recorded)) return *known;
   if (recorded.job == Duration{}) return 1;  // no scale changes that
-  constexpr int kUnit = 10'000, kLeast = 10, kMost = 100'000, kLeastOfRecorder = 2'500;  // of kUnit
-  Recorded tried = recorded;
-  tried.kernel_scale = 1;
-  const auto played = [&](int scale) {
-    tried.host_scale = static_cast<double>(scale) / kUnit;
-    return mean(played_alone(client, tried, Device{}).lengths, tried);
-  };
+  constexpr int kLeast = 10, kMost = 100'000;
+  ByHostScale jobs(client, recorded);
   const TimeAlone& wanted = *recorded.unrecorded;
   // By as much as the model is off for the recording as it is, it may be off here.
-  const Rational off = Rational(played(kUnit).ns) / Rational(recorded.job.ns);
+  const Rational off = Rational(jobs.played(ByHostScale::kUnit).ns) / Rational(jobs.recorded().ns);
   const Rational target = Rational(wanted.time.ns) * off;
   const auto refuse = [&](const char* which, Duration limit, const char* host) {
     const Duration shown{std::llround((Rational(limit.ns) / off).number())};
@@ -136,19 +186,17 @@ double host_scale_of(const Client& client, const Recorded& recorded) {
                      fmt::format("{} {}, what a job of {} takes if the host is {}", which, to_text(shown),
                                  recorded.file, host));
   };
-  // A recorder makes calls longer, but not by so much.
-  if (wanted.of_recording && target < Rational(played(kLeastOfRecorder).ns)) return found.add(recorded, 1), 1;
-  int low = kLeast, high = kMost;
-  const Duration least = played(low), most = played(high);
-  if (target < Rational(least.ns)) refuse("at least", least, "a thousand times as fast");
-  if (Rational(most.ns) < target) refuse("at most", most, "ten times as slow");
-  while (high - low > 1) {
-    const int middle = (low + high) / 2;
-    (Rational(played(middle).ns) < target ? low : high) = middle;
+  int scale = 0;
+  if (wanted.of_recording) {
+    scale = scale_of_recorder(jobs, target);
+  } else {
+    const Duration least = jobs.played(kLeast), most = jobs.played(kMost);
+    if (target < Rational(least.ns)) refuse("at least", least, "a thousand times as fast");
+    if (Rational(most.ns) < target) refuse("at most", most, "ten times as slow");
+    scale = bisected(jobs, target, kLeast, kMost);
   }
-  const double scale = static_cast<double>(high) / kUnit;
-  found.add(recorded, scale);
-  return scale;
+  found.add(recorded, static_cast<double>(scale) / ByHostScale::kUnit);
+  return static_cast<double>(scale) / ByHostScale::kUnit;
 }
 
 }  // namespace

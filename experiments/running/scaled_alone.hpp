@@ -9,9 +9,10 @@ namespace gangway {
 
 // The client's recording with job times for an otherwise empty device. If kernels or host are scaled, plays
 // the client alone at its own pace, each timeline's jobs once. Where it is known what a job takes unrecorded,
-// finds the host's scale in the same way, from 0.001 to 10. If there is none, that is an InputError if the
-// experiment says so; if the recording does, it is played as it is, as it is where a scale below 0.25 would
-// be needed.
+// finds the host's scale in the same way: from 0.001 to 10 if the experiment says so, or it is an InputError;
+// from 0.25 to 1 if the recording does. There the largest scale is taken at which the median job is at most
+// 0.5 % longer than at 0.25, if what is said is shorter. If it is more than 2 % shorter, a faster host does
+// not explain it, and the recording is played as it is.
 std::shared_ptr<const Recorded> measured_alone(const Client& client, const Device& device);
 
 // The mean job of the client's recording, played alone with unscaled times on a device that costs nothing. If

@@ -1,5 +1,6 @@
 // On which GPUs recorded clients are, by hand, and what their jobs take alone (sim/recorded/README.md).
 #include "experiments/running/scaled_alone.hpp"
+#include "models/recording/summary.hpp"
 #include "tests/catch.hpp"
 #include "tests/sim/recorded/recorded_scenario.hpp"
 
@@ -62,6 +63,70 @@ TEST_CASE("a launch is the host's time while its call lasts", "[recorded]") {
   CHECK(alone(10, 2) == Duration{5 * 2 + 5 + 100});
   CHECK(alone(10, 0.2) == Duration{1 + 5 + 100});
   CHECK(alone(3, 2) == Duration{3 * 2 + 100});
+}
+
+TEST_CASE("what a recording's median job takes unrecorded scales the host's times", "[recorded]") {
+  // A job whose second kernel begins as soon as it can, and four in which the host takes about 4,000, 3,000,
+  // 1,000 and 3,500 between two kernels of 50.
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 50);
+  m.kernel(a, 6, 62, 50);
+  m.wait(OrderKind::stream, a, 12, 104);
+  std::int64_t begin = 10'000;
+  for (const std::int64_t pause : {4000, 3000, 1000, 3500}) {
+    m.kernel(a, begin, begin + 10, 50);
+    m.kernel(a, begin + pause, begin + pause + 10, 50);
+    m.wait(OrderKind::stream, a, begin + pause + 6, 60);
+    begin += 10'000;
+  }
+  RecordedScenario s;
+  s.client("A", m.r);
+  const auto lengths = [&] {
+    std::vector<Duration> found;
+    for (const auto& job : s.recorded(0).program->jobs.first(5)) found.push_back(job.length);
+    return found;
+  };
+  const Duration median = recording::median_of(lengths());
+  s.recorded(0).job = Duration{2'000};
+  const auto scale_for = [&](double share) {
+    const Duration time{std::llround(share * static_cast<double>(median.ns))};
+    s.recorded(0).unrecorded = TimeAlone{time, {"a.rec", 1}, "recording", true};
+    return measured_alone(s.clients[0], s.device);
+  };
+  const auto shorter = scale_for(0.8);
+  CHECK(static_cast<double>(recording::median_of(shorter->scaled).ns) ==
+        Approx(0.8 * static_cast<double>(median.ns)).epsilon(0.002));
+  // The mean plays no part: which of the jobs a recorder slows changes it, and not the others.
+  s.recorded(0).job = Duration{1'000'000};
+  CHECK(scale_for(0.8)->host_scale == shorter->host_scale);
+  // A quarter of the host's time is the least; what is said is at most 2 % shorter than that.
+  s.recorded(0).unrecorded.reset();
+  s.recorded(0).host_scale = 0.25;
+  const Duration fast = recording::median_of(measured_alone(s.clients[0], s.device)->scaled);
+  s.recorded(0).host_scale = 1;
+  const double least = static_cast<double>(fast.ns) / static_cast<double>(median.ns);
+  CHECK(scale_for(0.985 * least)->host_scale == Approx(0.25).margin(0.01));
+  CHECK(scale_for(0.97 * least)->host_scale == 1);
+  CHECK(scale_for(1.2)->host_scale == 1);
+}
+
+TEST_CASE("a host that the GPU hides is as slow as may be", "[recorded]") {
+  // The second kernel, of 1,000, is launched 300 before it can begin: the host may be far slower or faster.
+  MadeRecording m;
+  const auto a = m.stream();
+  m.kernel(a, 0, 10, 1000);
+  m.kernel(a, 700, 1010, 1000);
+  m.wait(OrderKind::stream, a, 706, 1310);
+  RecordedScenario s;
+  s.client("A", m.r);
+  s.recorded(0).job = s.recorded(0).program->jobs[0].length;
+  const auto scale_for = [&](Duration time) {
+    s.recorded(0).unrecorded = TimeAlone{time, {"a.rec", 1}, "recording", true};
+    return measured_alone(s.clients[0], s.device)->host_scale;
+  };
+  CHECK(scale_for(s.recorded(0).job) == 1);
+  CHECK(scale_for(Duration{s.recorded(0).job.ns * 99 / 100}) == 1);
 }
 
 TEST_CASE("a time alone scales the host's times, so that jobs take it", "[recorded]") {
