@@ -148,7 +148,7 @@ def part_record(out, limit, names=PROGRAMS, sets=("", "-2", "-paced"), share=1.0
     for suffix in sets:
         for name in names if suffix != "-paced" else PACED:
             start_file = f"{out}/start-{name}{suffix}"
-            nodes = ["--graph-nodes"] if name.endswith("-graph") and suffix == "" else []
+            nodes = ["--graph-nodes"] if name.endswith("-graph") and suffix != "-2" else []
             jobs, more = PROGRAMS[name][1], []
             if suffix == "-paced":
                 rate, jobs = PACED[name]

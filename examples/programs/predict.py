@@ -3,10 +3,11 @@
 predict.py OUT [--device h100] [--mps] [--only N ...]    OUT: the folder of measure.py, with recordings and pairs
 
 A program at a rate gets the arrivals that it had, and its recording at a rate, where there is one; one in a closed loop goes at its own
-pace. Of several recordings the one with the shortest mean job is used, as whatever disturbs them makes them longer. GANGWAY is the
-program `gangway`."""
+pace. Of several recordings those are used that know the kernels of their graphs, of them the one with the shortest mean job, as whatever
+disturbs them makes them longer. GANGWAY is the program `gangway`."""
 
 import argparse
+import contextlib
 import csv
 import gzip
 import json
@@ -44,7 +45,7 @@ class Recordings:
         for suffixes in ([["-paced"]] if rate is not None else []) + [["", "-2"]]:
             files = [file for suffix in suffixes if (file := self._file(name + suffix))]
             if files:
-                return min(files, key=self._mean_job)
+                return min(files, key=lambda file: (not self._knows_graphs(file), self._mean_job(file)))
         sys.exit(f"predict.py: {self.out}: found no {name}.rec, expected the recordings of measure.py")
 
     def _file(self, name):
@@ -55,11 +56,14 @@ class Recordings:
             file.write_bytes(gzip.decompress(packed.read_bytes()))
         return file if file.exists() else None
 
+    def _knows_graphs(self, file):
+        with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+            return not database.execute("SELECT COUNT(*) FROM graphs WHERE id NOT IN (SELECT graph FROM nodes)").fetchone()[0]
+
     def _mean_job(self, file):
         if file not in self.means:
-            database = sqlite3.connect(f"file:{file}?mode=ro", uri=True)
-            self.means[file] = statistics.mean(row[0] for row in database.execute("SELECT length FROM jobs WHERE NOT warm_up"))
-            database.close()
+            with contextlib.closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as database:
+                self.means[file] = statistics.mean(row[0] for row in database.execute("SELECT length FROM jobs WHERE NOT warm_up"))
         return self.means[file]
 
 

@@ -135,12 +135,30 @@ void RecordedMachines::see(const Point& point) {
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
-    if (recorded > 1 && device.arbitration == Arbitration::mps) best_cases_.insert(policy.label);
+    if (recorded > 1 && device.arbitration == Arbitration::mps) see_room(point, policy, unknown);
     if (recorded > 1 && charges_what_is_held(device)) graphs_unknown_.insert(unknown.begin(), unknown.end());
     if (recorded > 0) {
       see_settings(point, policy);
       see_memory(point, policy);
     }
+  }
+}
+
+// Under MPS kernels wait for room, but where any can leave early, or what graphs consist of is not known.
+void RecordedMachines::see_room(const Point& point, const Contender& policy,
+                                const std::set<std::string>& unknown) {
+  under_mps_.insert(policy.label);
+  const Capabilities needs = needs_of(policy);
+  const auto& clients = point.workload_of(policy).sample().clients;
+  const bool grants = !needs.has(Capability::access) && !needs.has(Capability::native);
+  if (grants && policy.granting.forms != TakeForms::none &&
+      std::any_of(clients.begin(), clients.end(),
+                  [](const Client& client) { return client.recorded && client.recorded->has_forms(); })) {
+    leave_under_mps_.insert(policy.label);
+    best_cases_.insert(policy.label);
+  } else if (!unknown.empty()) {
+    unknown_under_mps_.insert(unknown.begin(), unknown.end());
+    best_cases_.insert(policy.label);
   }
 }
 
@@ -231,11 +249,21 @@ std::vector<std::string> RecordedMachines::notes() const {
         fmt::format("{}: profiled beside other work on the same GPU, so alone it may be faster than "
                     "is taken here",
                     fmt::join(taken_beside_, ", ")));
-  if (!best_cases_.empty())
+  if (!under_mps_.empty())
     notes.push_back(
-        fmt::format("{}: a best case: kernels of several programs on the GPU at once under MPS slow "
-                    "each other down, which is not modelled",
-                    fmt::join(best_cases_, ", ")));
+        fmt::format("{}: kernels of several programs under MPS wait for room; that those on the GPU at once "
+                    "slow each other down is not modelled",
+                    fmt::join(under_mps_, ", ")));
+  if (!leave_under_mps_.empty())
+    notes.push_back(
+        fmt::format("{}: a best case: where kernels leave early or are sliced, none waits for "
+                    "room under MPS in simulation",
+                    fmt::join(leave_under_mps_, ", ")));
+  if (!unknown_under_mps_.empty())
+    notes.push_back(fmt::format(
+        "{}: kernels of its graphs are not known, so that under MPS they neither wait for room nor "
+        "keep others waiting, a best case: record --graph-nodes",
+        fmt::join(unknown_under_mps_, ", ")));
   if (!unsliced_.empty())
     notes.push_back(fmt::format("{}: no kernel of any client is sliced; `forms` of recordings say which are",
                                 fmt::join(unsliced_, ", ")));

@@ -31,8 +31,8 @@ class RecordedMachines {
  public:
   void see(const Point& point);
   std::vector<RecordedMachine> all() const { return {seen_.begin(), seen_.end()}; }
-  // Labels of policies under which kernels of several programs are on a GPU at once (MPS). On a chip these
-  // slow each other down, here they do not.
+  // Labels of policies with MPS under which kernels of several programs do not wait for room here, as they do
+  // on a chip: where kernels leave early or are sliced, or graphs' kernels are not known.
   std::vector<std::string> best_cases() const { return {best_cases_.begin(), best_cases_.end()}; }
   // One line each, for people: other devices, clients recorded beside other work on their GPU, best cases,
   // clients whose jobs take less when nobody records them, or may, programs that are not played as they were
@@ -41,12 +41,14 @@ class RecordedMachines {
   std::vector<std::string> notes() const;
 
  private:
+  void see_room(const Point& point, const Contender& policy, const std::set<std::string>& unknown);
   void see_settings(const Point& point, const Contender& policy);
   void see_program(const Client& client);
   void see_memory(const Point& point, const Contender& policy);
 
   std::set<RecordedMachine> seen_;
-  std::set<std::string> best_cases_, taken_beside_, slowed_, without_pauses_, graphs_unknown_;
+  std::set<std::string> best_cases_, under_mps_, leave_under_mps_, unknown_under_mps_, taken_beside_, slowed_,
+      without_pauses_, graphs_unknown_;
   std::set<std::string> unrecorded_, not_as_recorded_;                        // lines
   std::set<std::tuple<std::string, std::uint32_t, std::uint32_t>> programs_;  // files and jobs
   std::set<std::string> without_memory_;                                      // lines

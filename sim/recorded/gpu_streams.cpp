@@ -22,6 +22,7 @@ void GpuStreams::add_client(const Recorded& recorded) {
   client.scale = recorded.kernel_scale;
   client.waves = waves_of(recorded, device_);
   client.held = held_by(program, device_);
+  client.needs = needs_of_works(program, device_);
   client.first_stream = static_cast<std::uint32_t>(streams_.size());
   client.first_context = static_cast<std::uint32_t>(contexts_.size());
   const auto number = static_cast<std::uint32_t>(clients_.size());
@@ -44,6 +45,9 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, Forms forms) {
   const auto count = static_cast<std::size_t>(device_.gpus);
   turns_.assign(count, TimeSlices(static_cast<std::uint32_t>(contexts_.size()), device_));
   engines_.assign(2 * count, {});
+  shares_room_ = device_.arbitration == Arbitration::mps && clients_.size() > 1 && !any_form_in_force();
+  rooms_.resize(count);
+  for (SharedRoom& room : rooms_) room.reset(streams_.size(), clients_.size());
   for (std::size_t c = 0; c < clients_.size(); ++c) {
     ClientStreams& client = clients_[c];
     client.gpu = gpus[c];
@@ -67,11 +71,21 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, Forms forms) {
     s.rest.reset();
     s.in_form = 0;
     s.done = s.until = 0;
+    s.parts.clear();
     s.event = 0;
   }
   moved_.clear();
   touched_.clear();
   waking_.clear();
+}
+
+bool GpuStreams::any_form_in_force() const {
+  const auto in_force = [&](const std::optional<LeavingWaves>& form) {
+    return form && (forms_ == Forms::leave ? form->leaves : form->sliced);
+  };
+  return forms_ != Forms::none && std::any_of(clients_.begin(), clients_.end(), [&](const ClientStreams& c) {
+           return std::any_of(c.waves.begin(), c.waves.end(), in_force);
+         });
 }
 
 // --- What is put into streams
@@ -170,6 +184,8 @@ void GpuStreams::due(std::uint32_t stream, std::uint64_t event, Time now) {
     gone(stream, now);
   else if (s.phase == Phase::running && sliced(s, s.items.front()))
     slice_over(stream, now);
+  else if (s.phase == Phase::running && !s.parts.empty())
+    group_over(stream, now);
   else if (s.phase == Phase::running)
     over(stream, now);
   else
@@ -180,6 +196,7 @@ void GpuStreams::due(std::uint32_t stream, std::uint64_t event, Time now) {
 
 void GpuStreams::run(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
+  if (shares_room_ && needs_room(stream)) return;
   ClientStreams& client = clients_[s.client];
   s.phase = Phase::running;
   s.since = now;
@@ -187,6 +204,39 @@ void GpuStreams::run(std::uint32_t stream, Time now) {
   s.event = host_.due_at(stream, now + s.left);
   set_running(s, true);
   if (client.flag == s.items.front().job && !s.rest) leave(stream, now);
+}
+
+// Whether what is at its head has to wait for its turn to have room; then it does.
+bool GpuStreams::needs_room(std::uint32_t stream) {
+  Stream& s = streams_[stream];
+  s.parts = clients_[s.client].needs.of(*s.items.front().work, s.left);
+  if (s.parts.empty()) return false;
+  s.part = 0;
+  s.phase = Phase::queued;
+  room_of(s).join(stream, s.client, s.parts.front());
+  return true;
+}
+
+void GpuStreams::group_begun(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  if (s.phase == Phase::queued) {
+    s.phase = Phase::running;
+    s.since = now;
+    s.began = now;
+    set_running(s, true);
+  }
+  s.event = host_.due_at(stream, *room_of(s).next_end(stream));
+}
+
+void GpuStreams::group_over(std::uint32_t stream, Time now) {
+  Stream& s = streams_[stream];
+  if (!room_of(s).end_groups(stream, now)) {
+    if (const auto next = room_of(s).next_end(stream)) s.event = host_.due_at(stream, *next);
+    return;
+  }
+  if (++s.part < s.parts.size()) return room_of(s).join(stream, s.client, s.parts[s.part]);
+  s.parts.clear();
+  over(stream, now);
 }
 
 void GpuStreams::stop(std::uint32_t stream, Time now) {
@@ -339,6 +389,11 @@ bool GpuStreams::settle(Time now) {
       if (change.look) host_.look_at(gpu, *change.look);
       any = true;
     }
+  for (SharedRoom& room : rooms_)
+    if (room.changed()) {
+      room.give(now, [&](std::uint32_t stream) { group_begun(stream, now); });
+      any = true;
+    }
   tell_busy();
   return any;
 }
@@ -371,7 +426,8 @@ void GpuStreams::tell_busy() {
 
 bool GpuStreams::changed() const {
   return !moved_.empty() || !touched_.empty() ||
-         std::any_of(turns_.begin(), turns_.end(), [](const TimeSlices& turns) { return turns.changed(); });
+         std::any_of(turns_.begin(), turns_.end(), [](const TimeSlices& turns) { return turns.changed(); }) ||
+         std::any_of(rooms_.begin(), rooms_.end(), [](const SharedRoom& room) { return room.changed(); });
 }
 
 void GpuStreams::end_copies(JobId job) {
@@ -387,7 +443,8 @@ bool GpuStreams::awaits_turn(ClientId client) const {
   for (std::size_t s = clients_[client.index].first_stream;
        s < streams_.size() && streams_[s].client == client.index; ++s) {
     const Stream& stream = streams_[s];
-    if (stream.phase == Phase::left || stream.phase == Phase::standing) return true;
+    if (stream.phase == Phase::left || stream.phase == Phase::standing || stream.phase == Phase::queued)
+      return true;
     if (stream.phase == Phase::ready && !turns.on(stream.context)) return true;
   }
   return false;
@@ -421,6 +478,8 @@ void GpuStreams::remove(ClientId client, Time now) {
       std::erase_if(engines_[place].copies, [&](const CopyUnderWay& copy) { return copy.stream == stream; });
       settle_engine(place, now);
     }
+    if (!s.parts.empty()) room_of(s).remove(stream);
+    s.parts.clear();
     while (!s.items.empty()) pop(stream, now);
     s.phase = Phase::empty;
     s.began.reset();

@@ -13,6 +13,7 @@
 #include "models/recording/played_program.hpp"
 #include "sim/recorded/held_by_works.hpp"
 #include "sim/recorded/leaving_waves.hpp"
+#include "sim/recorded/shared_room.hpp"
 #include "sim/recorded/time_slices.hpp"
 
 namespace gangway {
@@ -138,7 +139,7 @@ class GpuStreams {
     Place place;                                  // of a wait
     std::optional<Time> held_up = {};             // of a wait: since when it has held the stream up
   };
-  enum class Phase { empty, waiting, submitted, ready, running, copying, left, standing };
+  enum class Phase { empty, waiting, submitted, ready, queued, running, copying, left, standing };
   struct Stream {
     std::uint32_t client = 0, context = 0;  // context: counted over all clients
     recording::StreamKind kind = recording::StreamKind::blocking;
@@ -155,6 +156,8 @@ class GpuStreams {
     std::optional<Duration> rest = {};  // of the kernel at the head if it has left or is about to
     std::uint32_t in_form = 0;          // kernels
     std::int64_t done = 0, until = 0;   // blocks of the sliced kernel at the head: done, launched
+    std::vector<RoomNeed> parts = {};   // of the work at the head, if it needs room
+    std::size_t part = 0;
     std::uint64_t event = 0;
   };
   struct ClientStreams {
@@ -162,6 +165,7 @@ class GpuStreams {
     double scale = 1;
     std::vector<std::optional<LeavingWaves>> waves = {};  // by launch; empty: no preemptible kernels
     HeldByWorks held = {};
+    NeedsOfWorks needs = {};
     std::optional<JobId> flag = {};             // kernels of that job must leave
     std::optional<std::uint32_t> current = {};  // stream whose head is the current kernel
     std::uint32_t first_stream = 0, first_context = 0, gpu = 0;
@@ -209,6 +213,10 @@ class GpuStreams {
   void set_ready(Stream& stream, bool ready);
   void set_running(Stream& stream, bool running);
   void run(std::uint32_t stream, Time now);
+  bool needs_room(std::uint32_t stream);
+  void group_begun(std::uint32_t stream, Time now);
+  void group_over(std::uint32_t stream, Time now);
+  bool any_form_in_force() const;
   void stop(std::uint32_t stream, Time now);
   void over(std::uint32_t stream, Time now);
   void pop(std::uint32_t stream, Time now);
@@ -217,6 +225,7 @@ class GpuStreams {
   void touch(std::uint32_t client);
   bool queued(std::uint32_t context, Time by) const;
   void tell_busy();
+  SharedRoom& room_of(const Stream& stream) { return rooms_[clients_[stream.client].gpu]; }
   TimeSlices& turns_of(const Stream& stream) { return turns_[clients_[stream.client].gpu]; }
   std::uint32_t engine_of(const Stream& stream) const {
     return 2 * clients_[stream.client].gpu + (stream.items.front().work->to_host ? 1 : 0);
@@ -228,7 +237,9 @@ class GpuStreams {
   std::vector<ClientStreams> clients_;
   std::vector<Context> contexts_;
   std::vector<Stream> streams_;
+  bool shares_room_ = false;            // kernels of several clients wait for room
   std::vector<TimeSlices> turns_;       // by GPU
+  std::vector<SharedRoom> rooms_;       // likewise
   std::vector<Engine> engines_;         // by GPU and direction
   std::vector<std::uint32_t> moved_;    // streams that passed an item in this instant
   std::vector<std::uint32_t> touched_;  // clients whose kernels began, stopped or ended in this instant

@@ -6,6 +6,7 @@
 
 #include "models/device.hpp"
 #include "models/recording/played_program.hpp"
+#include "models/workload.hpp"
 
 namespace gangway {
 
@@ -19,6 +20,9 @@ struct HeldByWorks {
     return 1;
   }
 };
+
+// What says how many of its blocks fit on a GPU.
+Kernel kernel_of(const recording::PlayedLaunch& launch);
 
 HeldByWorks held_by(const recording::PlayedProgram& program, const Device& device);
 

@@ -211,15 +211,16 @@ class Recordings(ProgramTest):
                          + "set: {device.memory: 64 GiB, device.time_slice: {length: 2 ms, switch: 0 ms}}\n", out="fewer")
         self.assertIn("played on titan-x-pascal (28 SMs, 64 GiB)", done.stderr)
 
-    def test_programs_under_mps_are_said_to_be_a_best_case(self):
+    def test_what_is_not_modelled_under_mps_is_said(self):
         beside = CLIENTS + "    - {name: B, recording: b.rec}\n"
         mps = lambda text: text.replace("[passthrough]", "[passthrough, {name: passthrough, label: mps, device: {arbitration: mps}}]")
         done = self.play(beside, change=mps)
-        self.assertIn("note: mps: a best case: kernels of several programs", done.stderr)
+        self.assertIn("note: mps: kernels of several programs under MPS wait for room;", done.stderr)
+        self.assertIn("note: A, B: kernels of its graphs are not known, so that under MPS they neither wait", done.stderr)
         self.assertEqual(manifest(self.folder / "out")["best_cases"], ["mps"])
         for clients, change in ((CLIENTS, mps), (beside, lambda text: text)):
             done = self.play(clients, change=change, out="other")
-            self.assertNotIn("best case", done.stderr)
+            self.assertNotIn("under MPS", done.stderr)
             self.assertNotIn("best_cases", manifest(self.folder / "other"))
             shutil.rmtree(self.folder / "other")
 

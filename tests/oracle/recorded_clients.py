@@ -238,11 +238,18 @@ class Client:
         due = self.world.now + work.launch - inside + self.host(inside)
         stream, length = self.streams[work.stream], self._length(work)
         form = self.forms.get(work.shape) if work.kind == KERNEL and job else None
-        if form and self.gate.slices:
+        if not form or not self._in_force(form):
+            return Submitted(stream, work, due, length, job)
+        if self.gate.slices:
             return Sliced(stream, work, due, length, job, form)
-        if form and self.gate.early and form.leaves_early:
-            return Submitted(stream, work, due, form.length(length), job, form)
-        return Submitted(stream, work, due, length, job)
+        return Submitted(stream, work, due, form.length(length), job, form)
+
+    def _in_force(self, form):
+        return self.gate.slices or self.gate.early and form.leaves_early
+
+    def kernels_give_way(self):
+        """Whether some can leave early or are sliced."""
+        return any(self._in_force(form) for form in self.forms.values())
 
     def holds(self, job):
         """Whether kernels of the job keep it from being over."""

@@ -15,7 +15,7 @@ class Form:
         limits = device["sm"]
         name, params = (spec, {}) if isinstance(spec, str) else (spec["name"], spec.get("params", {}))
         _, self.blocks, threads, registers = launch
-        fit = min(limits["blocks"], limits["threads"] // threads, limits["registers"] // (registers * threads))
+        fit = device["sms"] * min(limits["blocks"], limits["threads"] // threads, limits["registers"] // (registers * threads))
         self.wave = max(1, min(fit, self.blocks))
         self.waves = ceil_div(self.blocks, self.wave)
         self.claim, self.time, self.slowed = 0, max(time, 1), time

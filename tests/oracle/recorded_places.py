@@ -1,17 +1,18 @@
 """GPUs, and which of them a client is on: "Several GPUs" of sim/recorded/README.md."""
+from recorded_room import Room
 from recorded_slices import AlwaysOn, TimeSlices
 from recorded_streams import Engine
 
 
 class Gpu:
-    """Its engines, and the contexts that take turns on it."""
+    """Its engines, and the contexts that take turns on it, or share its room."""
 
-    def __init__(self, world, number, device):
+    def __init__(self, world, number, device, shared):
         self.number, self.ring, self.engines = number, [], [Engine(world), Engine(world)]
-        if device["arbitration"] == "mps":
-            self.slices = AlwaysOn(self.ring)
-        else:
+        if device["arbitration"] != "mps":
             self.slices = TimeSlices(world, self.ring, device)
+        else:
+            self.slices = Room(world, device) if shared else AlwaysOn()
 
     def join(self, client):
         client.gpu = self
@@ -22,14 +23,13 @@ class Gpu:
 
 class Gpus:
     def __init__(self, world, device, place):
-        self.gpus = [Gpu(world, number, device) for number in range(device.get("gpus", 1))]
-        self.placed = []
-        self.least_used = place == "least-used"
+        count, self.placed, self.least_used = device.get("gpus", 1), [], place == "least-used"
         for client in world.clients:
-            client.places = self
-            client.may_use = sorted(client.may_use or range(len(self.gpus)))
-            if not self.least_used:
-                self.gpus[client.may_use[client.index % len(client.may_use)]].join(client)
+            client.places, may_use = self, sorted(client.may_use or range(count))
+            client.may_use = may_use if self.least_used else [may_use[client.index % len(may_use)]]
+        self.gpus = [Gpu(world, number, device, sum(number in client.may_use for client in world.clients) > 1) for number in range(count)]
+        for client in world.clients if not self.least_used else ():
+            self.gpus[client.may_use[0]].join(client)
 
     def decide(self):
         return any([gpu.slices.decide() for gpu in self.gpus])

@@ -6,15 +6,22 @@ from recorded_parts import GRAPH, KERNEL
 from simpy_inputs import quantity
 
 
+def fits(device, launch):
+    """How many blocks of the launch the empty device has room for."""
+    _, _, threads, registers = launch
+    sm, registers = device["sm"], threads * (registers + -registers % 8)  # of a block
+    return device["sms"] * min(sm["threads"] // threads, sm["registers"] // registers, sm["blocks"])
+
+
 class AlwaysOn:
     """MPS: all contexts are on the GPU at once."""
-
-    def __init__(self, contexts):
-        pass
 
     def joined(self, contexts):
         for context in contexts:
             context.on = True
+
+    def could_begin(self, kernel):
+        kernel.run()
 
     def decide(self):
         return False
@@ -33,8 +40,8 @@ class TimeSlices:
         self.length, self.switch, self.linger = given("length"), given("switch"), given("linger")
         self.renewal = given("renewal", times["length"])
         self.costs = {what: (given(what), given(f"{what}_full", times.get(what, "0 ns"))) for what in ("stop", "resume")}
-        self.sm = device["sm"]
-        self.threads, self.registers = (device["sms"] * self.sm[what] for what in ("threads", "registers"))
+        self.device = device
+        self.threads, self.registers = (device["sms"] * device["sm"][what] for what in ("threads", "registers"))
         self.current, self.switching = None, False
         self.end, self.expired, self.unready = None, False, None
         self.choice = given("choice")
@@ -42,6 +49,9 @@ class TimeSlices:
 
     def joined(self, contexts):
         pass
+
+    def could_begin(self, kernel):
+        kernel.run()
 
     def _slice(self, begin, length):
         self.end, self.expired = begin + length, False
@@ -126,8 +136,7 @@ class TimeSlices:
     def _parts_of_launch(self, launch):
         _, blocks, threads, registers = launch
         registers = threads * (registers + -registers % 8)  # of a block
-        fit = self.sm["threads"] // threads, self.sm["registers"] // registers, self.sm["blocks"]
-        there = min(blocks, min(fit) * self.threads // self.sm["threads"])
+        there = min(blocks, fits(self.device, launch))
         return max(1, there * (threads * self.registers + registers * self.threads))
 
     def _turn(self, context, begin):

@@ -55,12 +55,15 @@ class Submitted(Entry):
 
     def run(self):
         """A kernel begins, or goes on."""
-        since = self.stream.world.now
-        self.since, self.stopped = since, False
-        self.began = since if self.began is None else self.began
+        self.begins()
         self._plan()
         if self.flagged and self.rest is None:
             self.leave()
+
+    def begins(self):
+        since = self.stream.world.now
+        self.since, self.stopped = since, False
+        self.began = since if self.began is None else self.began
 
     def _plan(self):
         self.turn += 1
@@ -168,7 +171,7 @@ class Stream:
     def _begin(self, head):
         if head.is_kernel:
             if self.context.on:
-                head.run()
+                self.client.gpu.slices.could_begin(head)
         else:
             head.since = self.world.now
             self.client.gpu.engines[head.work.to_host].enter(head)

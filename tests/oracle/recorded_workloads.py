@@ -85,7 +85,7 @@ def draw_device(draw, without=()):
     if draw.random() < 0.4:
         device["cooling"] = {"factor": draw.choice([1.5, 2.5, 10]), "after": about(draw.choice([0, 3_000])), "share": draw.choice([0.02, 0.3, 2]), "most": about(20_000)}
     if draw.random() < 0.2 and "mps" not in without:
-        return {**device, "arbitration": "mps"}
+        return {**device, "arbitration": "mps", "sms": draw.choice([1, 1, 4, 20])}  # several waves, or room for others
     length = about(draw.choice([30_000, 200_000]), 10_000)
     switch = about(10_000)
     slices = {"length": length, "switch": switch, "stop": about(3_000), "resume": about(3_000),

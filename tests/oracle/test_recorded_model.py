@@ -20,6 +20,9 @@ DEVICE_FILE = {"kind": "device", "version": 1, "name": "by-hand", "source": "mad
                "sm": {"threads": 1024, "blocks": 1, "registers": 65536, "shared_memory": "48 KiB"}, "memory": "1 GiB"}
 
 
+FOUR_BLOCKS = {**DEVICE_FILE, "sm": {**DEVICE_FILE["sm"], "blocks": 4}}  # have room at once
+
+
 def sliced(**times):
     return {**DEVICE_FILE, "arbitration": "native-timeslice",
             "time_slice": {key: f"{time} ns" for key, time in {"switch": 0, **times}.items()}}
@@ -51,9 +54,10 @@ def check(programs, wanted, device=None, policy="passthrough", grant=None, terms
         assert jobs == jobs_wanted, f"{who}\n got      {jobs}\n expected {jobs_wanted}"
 
 
-def one_kernel(length, **more):
+def one_kernel(length, blocks=4, **more):
     """Submitted at 0, it runs from 10, and is waited for until 2 behind its end."""
     recorder = Recorder(**more)
+    recorder.launches = [("_Z1kv", blocks, 32, 16)]
     recorder.job(0, length + 12, [recorder.kernel(0, 5, 0, 10, length), recorder.wait(6, length + 6, STREAM, 0)])
     return recorder
 
@@ -254,6 +258,38 @@ def test_a_limit_ends_with_the_jobs_of_who_imposed_it():
     # 562; it follows the first at 1172, is over at 2172, and is seen 8 later.
     check({"a": two_long_kernels, "b": with_tail}, {"a": [(1, 170, 2180)], "b": [(0, 10, 562)]}, commands(0, 0, 0), "piv",
           {"of": "job", "idle": "100 ns", "in_flight": 1}, a={"arrive": "1 ns"}, b={"priority": 1})
+
+
+def test_a_small_kernel_waits_for_the_last_wave_of_another():
+    # a's three waves of 100 begin at 10, 110 and 210, the last one of two blocks only. b's kernel, due at 30, begins beside that one.
+    check({"a": one_kernel(300, 10), "b": one_kernel(50, 1)}, {"a": [(0, 10, 312)], "b": [(20, 210, 262)]}, FOUR_BLOCKS, b={"arrive": "20 ns"})
+    # If the last wave is full there is room for it behind a's kernel.
+    check({"a": one_kernel(300, 12), "b": one_kernel(50, 1)}, {"a": [(0, 10, 312)], "b": [(20, 310, 362)]}, FOUR_BLOCKS, b={"arrive": "20 ns"})
+
+
+def test_a_kernel_begins_in_the_room_that_is_there():
+    # a leaves room for one block until 110. Of b's six (two waves: groups of 31, 30, 31, 30) one begins at 30, at 61 and at 91; at 110 the
+    # other three do, beside the one that ends at 122, and end at 140. c's block, due at 40, comes after them, and has room from 122 on.
+    check({"a": one_kernel(100, 3), "b": one_kernel(61, 6), "c": one_kernel(20, 1)},
+          {"a": [(0, 10, 112)], "b": [(20, 30, 142)], "c": [(30, 122, 144)]}, FOUR_BLOCKS, b={"arrive": "20 ns"}, c={"arrive": "30 ns"})
+
+
+def test_who_comes_first_begins_first():
+    two_at_once = Recorder(streams=(NON_BLOCKING, NON_BLOCKING))
+    two_at_once.job(0, 122, [two_at_once.kernel(0, 5, 0, 10, 100), two_at_once.kernel(5, 5, 1, 20, 100), two_at_once.wait(11, 111, CONTEXT, 0)])
+    programs = {"a": two_at_once, "b": one_kernel(50)}
+    # Each kernel fills the GPU. a's second one does not wait for its first, but for b's, which comes at 15 and runs from 110.
+    check(programs, {"a": [(0, 10, 262)], "b": [(5, 110, 162)]}, FOUR_BLOCKS, b={"arrive": "5 ns"})
+    # Of the two that come at 20, a's is the first: it ends at 120.
+    check(programs, {"a": [(0, 10, 122)], "b": [(10, 120, 172)]}, FOUR_BLOCKS, b={"arrive": "10 ns"})
+
+
+def test_kernels_of_a_graph_come_one_after_the_other():
+    # Of 100 the nodes take 34 and 66. b's two blocks, due at 30, begin at 44, before two of the second node's four; its other two begin
+    # when b's have ended, at 94, and end 66 later.
+    nodes = graph()
+    nodes.nodes = [(0, 10), (0, 20)]
+    check({"a": nodes, "b": one_kernel(50, 2)}, {"a": [(0, 10, 162)], "b": [(20, 44, 96)]}, FOUR_BLOCKS, b={"arrive": "20 ns"})
 
 
 if __name__ == "__main__":

@@ -66,6 +66,7 @@ class RecordedRecorder : public TraceSink, public JobSink {
 RecordedScenario::RecordedScenario() {
   device.name = "made";
   device.arbitration = Arbitration::mps;
+  device.sm = {2048, 32, 65536, Bytes{228 * 1024}};
 }
 
 void RecordedScenario::slice(std::int64_t length, std::int64_t context_switch, std::int64_t stop,

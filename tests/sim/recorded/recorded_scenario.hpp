@@ -20,7 +20,7 @@ namespace gangway::testing {
 // Recordings as clients of one GPU, in ns.
 class RecordedScenario {
  public:
-  // One GPU without delays and without a limit on who is there; slices if `slice` is called.
+  // One GPU without delays, with room for 32 blocks, under MPS; slices if `slice` is called.
   RecordedScenario();
 
   // A client that goes at the program's own pace, through all jobs once. The recording's jobs are cut by the

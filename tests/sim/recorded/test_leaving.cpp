@@ -127,9 +127,10 @@ TEST_CASE("with overlap the next owner does not wait until the kernel has left",
   s.play("piv");
   // Without time slices B runs from 40 to 90, beside A's, which has left at 70. A's second wave from 92 on.
   CHECK(s.jobs == Jobs{"0-144", "30-92"});
+  // Then B has no room before A's second wave is over, at 110.
   s.granting.forms = TakeForms::none;
   s.play("piv");
-  CHECK(s.jobs == Jobs{"0-112", "30-92"});
+  CHECK(s.jobs == Jobs{"0-112", "30-162"});
 }
 
 TEST_CASE("loop: the running block-tasks end", "[recorded]") {
@@ -221,7 +222,7 @@ TEST_CASE("under other policies kernels are as they were recorded", "[recorded]"
   TwoPrograms s;
   s.recorded(0).leaving = {in_form(4, 100, "{name: prologue, params: {overhead: 3}}")};
   s.play();
-  CHECK(s.jobs == Jobs{"0-112", "30-92"});
+  CHECK(s.jobs == Jobs{"0-112", "30-162"});
 }
 
 TEST_CASE("kernels that leave lose no job, whatever the policy", "[recorded][long]") {
