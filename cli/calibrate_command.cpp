@@ -67,8 +67,8 @@ void choose_device(const CalibrateArguments& arguments) {
 // What two processes of this program do to each other, with MPS, where it can be had, and without.
 void measure_sharing(const CalibrateArguments& arguments, Calibration& c,
                      const std::function<void(const std::string&)>& progress, const std::atomic<bool>& stop) {
-  const std::vector<std::string> command{"/proc/self/exe", "calibrate", "--answer", "--world",
-                                         arguments.world,  "--out",     ""};
+  const std::vector<std::string> command{"/proc/self/exe", "calibrate", "--answer",   "--world",
+                                         arguments.world,  "--out",     arguments.out};
   progress("time slices of two processes");
   try {
     measure_time_slices(*start_two_processes(command), c, stop);
