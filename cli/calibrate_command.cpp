@@ -123,7 +123,11 @@ void print(const Calibration& c) {
 
 int calibrate(const CalibrateArguments& arguments, const std::string& command) {
   if (arguments.answer) {
-    answer_for_context(RealDevices::named(arguments.world, "--world", "world").sharing_probe);
+    const RealDeviceEntry& device = RealDevices::named(arguments.world, "--world", "world");
+    if (device.sharing_probe == nullptr)
+      throw InputError({"--answer", 0}, "--world", quote(arguments.world),
+                       "one whose processes share a device");
+    answer_for_context(device.sharing_probe);
     return 0;
   }
   refuse_file(arguments.out);

@@ -102,9 +102,10 @@ class FrsOnAnH200(FrsOnAChip, unittest.TestCase):
 class EffishaOnAnH200(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        five = ("device=h200/calibration/device.yaml", "workload=h200/calibration/workload.yaml")
+        five, rested = ((f"device=h200/{folder}/device.yaml", f"workload=h200/{folder}/workload.yaml")
+                        for folder in ("calibration", "calibration-with-rests"))
         cls.sides = {name: (CHIP / "h200" / name, predict(cls, name, *settings))
-                     for name, settings in (("effisha-fig10", five), ("effisha-fig11", five), ("effisha-fig12", five[:1]),
+                     for name, settings in (("effisha-fig10", rested), ("effisha-fig11", rested), ("effisha-fig12", five[:1]),
                                             ("effisha-fig13", five[:1]), ("effisha-fig13-native", five[:1]), ("microkernels", five))}
 
     def rows(self, name, file, *keys):
