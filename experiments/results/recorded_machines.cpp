@@ -28,6 +28,16 @@ bool has_sliced_kernel(const Client& client) {
          std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(), sliced);
 }
 
+// Of a run under a policy with these needs, which grants GPUs.
+bool has_kernel_that_leaves(const Client& client, const Capabilities& needs) {
+  if (needs.has(Capability::ranges)) return has_sliced_kernel(client);
+  const auto leaves = [](const LeavingKernel& kernel) {
+    return kernel.form != nullptr && kernel.form->entry().needs == PreemptionLevel::block_task;
+  };
+  return client.recorded != nullptr &&
+         std::any_of(client.recorded->leaving.begin(), client.recorded->leaving.end(), leaves);
+}
+
 bool has_jitter(const Jitter& jitter) {
   return jitter.kernel_time > 0 || jitter.block_time > 0 || jitter.gap > 0;
 }
@@ -95,9 +105,8 @@ std::string of_unrecorded(const Client& client) {
   const std::string time = to_text(Duration{(recorded.unrecorded->time.ns + 500) / 1000 * 1000});
   return recorded.host_scale == 1
              ? fmt::format(
-                   "{}: its median job takes {} unrecorded, but a faster host does not explain that, so it "
-                   "is "
-                   "played as recorded",
+                   "{}: its median job takes {} unrecorded, but a faster host does not explain that, so "
+                   "it is played as recorded",
                    client.name, time)
              : fmt::format(
                    "{}: its host's times are scaled by {:.2f}, since {} {} alone and unrecorded", client.name,
@@ -135,7 +144,8 @@ void RecordedMachines::see(const Point& point) {
         const auto& gpu = client.recorded->gpu;
         seen_.insert({client.name, gpu.name, gpu.sms, gpu.memory, device.name, device.sms, device.memory});
       }
-    if (recorded > 1 && device.arbitration == Arbitration::mps) see_room(point, policy, unknown);
+    if (recorded > static_cast<std::size_t>(device.gpus) && device.arbitration == Arbitration::mps)
+      see_room(point, policy, unknown);
     if (recorded > 1 && charges_what_is_held(device)) graphs_unknown_.insert(unknown.begin(), unknown.end());
     if (recorded > 0) {
       see_settings(point, policy);
@@ -147,19 +157,20 @@ void RecordedMachines::see(const Point& point) {
 // Under MPS kernels wait for room, but where any can leave early, or what graphs consist of is not known.
 void RecordedMachines::see_room(const Point& point, const Contender& policy,
                                 const std::set<std::string>& unknown) {
-  under_mps_.insert(policy.label);
   const Capabilities needs = needs_of(policy);
   const auto& clients = point.workload_of(policy).sample().clients;
   const bool grants = !needs.has(Capability::access) && !needs.has(Capability::native);
   if (grants && policy.granting.forms != TakeForms::none &&
       std::any_of(clients.begin(), clients.end(),
-                  [](const Client& client) { return client.recorded && client.recorded->has_forms(); })) {
+                  [&](const Client& client) { return has_kernel_that_leaves(client, needs); })) {
     leave_under_mps_.insert(policy.label);
     best_cases_.insert(policy.label);
-  } else if (!unknown.empty()) {
-    unknown_under_mps_.insert(unknown.begin(), unknown.end());
-    best_cases_.insert(policy.label);
+    return;
   }
+  under_mps_.insert(policy.label);
+  if (unknown.empty()) return;
+  unknown_under_mps_.insert(unknown.begin(), unknown.end());
+  best_cases_.insert(policy.label);
 }
 
 // A client has the memory that the workload gives it, not what its program held when it was recorded.
@@ -257,7 +268,7 @@ std::vector<std::string> RecordedMachines::notes() const {
   if (!leave_under_mps_.empty())
     notes.push_back(
         fmt::format("{}: a best case: where kernels leave early or are sliced, none waits for "
-                    "room under MPS in simulation",
+                    "room under MPS in simulation, as it does under other policies",
                     fmt::join(leave_under_mps_, ", ")));
   if (!unknown_under_mps_.empty())
     notes.push_back(fmt::format(

@@ -222,7 +222,7 @@ void GpuStreams::group_begun(std::uint32_t stream, Time now) {
   if (s.phase == Phase::queued) {
     s.phase = Phase::running;
     s.since = now;
-    s.began = now;
+    if (!s.began) s.began = now;
     set_running(s, true);
   }
   s.event = host_.due_at(stream, *room_of(s).next_end(stream));
@@ -230,13 +230,17 @@ void GpuStreams::group_begun(std::uint32_t stream, Time now) {
 
 void GpuStreams::group_over(std::uint32_t stream, Time now) {
   Stream& s = streams_[stream];
-  if (!room_of(s).end_groups(stream, now)) {
-    if (const auto next = room_of(s).next_end(stream)) s.event = host_.due_at(stream, *next);
-    return;
+  const bool part_over = room_of(s).end_groups(stream, now);
+  if (const auto next = room_of(s).next_end(stream)) {
+    s.event = host_.due_at(stream, *next);
+  } else if (part_over && ++s.part == s.parts.size()) {
+    s.parts.clear();
+    over(stream, now);
+  } else {  // none of its blocks is there
+    s.phase = Phase::queued;
+    set_running(s, false);
+    if (part_over) room_of(s).join(stream, s.client, s.parts[s.part]);
   }
-  if (++s.part < s.parts.size()) return room_of(s).join(stream, s.client, s.parts[s.part]);
-  s.parts.clear();
-  over(stream, now);
 }
 
 void GpuStreams::stop(std::uint32_t stream, Time now) {

@@ -13,12 +13,12 @@ constexpr std::int64_t kMostWaves = 1'000;
 
 std::int64_t parts_of_block(const RoomNeed& need) { return kParts / need.at_once; }
 
-std::int64_t waves_of(const RoomNeed& need) { return (need.blocks + need.at_once - 1) / need.at_once; }
+std::int64_t waves_in(const RoomNeed& need) { return (need.blocks + need.at_once - 1) / need.at_once; }
 
 RoomNeed need_of(const recording::PlayedLaunch& launch, const Device& device) {
   RoomNeed need{
       launch.blocks, std::clamp<std::int64_t>(resident_blocks(device, kernel_of(launch)), 1, kParts), {}};
-  const std::int64_t together = (waves_of(need) + kMostWaves - 1) / kMostWaves;
+  const std::int64_t together = (waves_in(need) + kMostWaves - 1) / kMostWaves;
   need.blocks = (need.blocks + together - 1) / together;
   return need;
 }
@@ -76,14 +76,14 @@ void SharedRoom::join(std::uint32_t stream, std::uint32_t client, const RoomNeed
 }
 
 void SharedRoom::remove(std::uint32_t stream) {
-  Kernel& kernel = kernels_[stream];
+  Standing& kernel = kernels_[stream];
   give_back(kernel, kernel.held);
   kernel = {};
   std::erase(coming_, stream);
   std::erase(queue_, stream);
 }
 
-void SharedRoom::give_back(Kernel& kernel, std::int64_t parts) {
+void SharedRoom::give_back(Standing& kernel, std::int64_t parts) {
   kernel.held -= parts;
   held_[kernel.client] -= parts;
   all_held_ -= parts;
@@ -91,7 +91,7 @@ void SharedRoom::give_back(Kernel& kernel, std::int64_t parts) {
 }
 
 bool SharedRoom::end_groups(std::uint32_t stream, Time now) {
-  Kernel& kernel = kernels_[stream];
+  Standing& kernel = kernels_[stream];
   std::erase_if(kernel.groups, [&](const Group& group) {
     if (group.end > now) return false;
     give_back(kernel, group.parts);
@@ -118,7 +118,7 @@ void SharedRoom::give(Time now, const std::function<void(std::uint32_t)>& begun)
   std::optional<std::uint32_t> ahead;  // whose kernels are before
   std::vector<std::uint32_t> began;
   for (const std::uint32_t stream : queue_) {
-    Kernel& kernel = kernels_[stream];
+    Standing& kernel = kernels_[stream];
     if (ahead && *ahead != kernel.client) break;
     if (begin_group(kernel, now)) began.push_back(stream);
     if (kernel.to_begin > 0) ahead = kernel.client;
@@ -127,11 +127,11 @@ void SharedRoom::give(Time now, const std::function<void(std::uint32_t)>& begun)
   for (const std::uint32_t stream : began) begun(stream);
 }
 
-bool SharedRoom::begin_group(Kernel& kernel, Time now) {
+bool SharedRoom::begin_group(Standing& kernel, Time now) {
   const std::int64_t free = kParts - (all_held_ - held_[kernel.client]) - kernel.held;
   const std::int64_t blocks = std::min(kernel.to_begin, free / parts_of_block(kernel.need));
   if (blocks <= 0) return false;
-  const std::int64_t waves = waves_of(kernel.need), number = kernel.begun++;
+  const std::int64_t waves = waves_in(kernel.need), number = kernel.begun++;
   const Duration lasts =
       up_to(kernel.need.length, number + 1, waves) - up_to(kernel.need.length, number, waves);
   const std::int64_t parts = blocks * parts_of_block(kernel.need);

@@ -16,7 +16,7 @@ namespace gangway {
 struct RoomNeed {
   std::int64_t blocks = 0;
   std::int64_t at_once = 1;  // of them, on the empty GPU
-  Duration length;           // of a part: of the recorded node
+  Duration length;           // that it takes alone
 };
 
 // What recorded works need of a GPU, by their numbers in the recording.
@@ -53,7 +53,7 @@ class SharedRoom {
     Time end;
     std::int64_t parts = 0;
   };
-  struct Kernel {
+  struct Standing {
     std::uint32_t client = 0;
     Time came;
     RoomNeed need;
@@ -63,10 +63,10 @@ class SharedRoom {
     std::vector<Group> groups;
   };
 
-  void give_back(Kernel& kernel, std::int64_t parts);
-  bool begin_group(Kernel& kernel, Time now);
+  void give_back(Standing& kernel, std::int64_t parts);
+  bool begin_group(Standing& kernel, Time now);
 
-  std::vector<Kernel> kernels_;     // by stream
+  std::vector<Standing> kernels_;   // by stream
   std::vector<std::int64_t> held_;  // by client
   std::int64_t all_held_ = 0;       // parts
   std::vector<std::uint32_t> coming_, queue_;

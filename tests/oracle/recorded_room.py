@@ -92,7 +92,10 @@ class Coming:
     def _ends(self, holds):
         """A group does, and with the last one the kernel."""
         self.held, self.ended = self.held - holds, self.ended + 1
-        if self.client.gone or self.left or self.ended < self.groups:
+        if self.client.gone or self.ended < self.groups:
+            return
+        self.kernel.since = None  # none of its blocks is there
+        if self.left:
             return
         if self.parts:
             self._comes()

@@ -246,7 +246,7 @@ def read(path, chosen=()):
 
 
 def _title(manifest, configuration, path):
-    """The experiment's; with the policies whose results are better than a chip's, as what slows programs down is not modelled."""
+    """The experiment's; with the policies whose results are better than a chip's, as kernels do not wait for room there."""
     best = manifest.get('best_cases') if isinstance(manifest, dict) else None
     title = str(configuration.get('title') or configuration.get('name') or path.resolve().name)
     return f"{title} ({', '.join(map(str, best))}: a best case)" if isinstance(best, list) and best else title

@@ -67,7 +67,7 @@ TEST_CASE("under MPS a kernel waits until one before it has begun its last block
 }
 
 TEST_CASE("of very many waves several count as one", "[recorded]") {
-  // 10,001 waves, so that 11 blocks count as one: 3,637 of them in 910 waves of 100 or 101. The last one, of
+  // 10,001 waves, so that 11 blocks count as one: 3,637 of them in 910 waves of 100. The last one, of
   // one block, begins at 10 + 90,900 and leaves room for two of B.
   SmallGpu s;
   s.client("A", kernel_of(40'001, 91'000));
@@ -114,6 +114,11 @@ TEST_CASE("kernels of a graph come one after the other", "[recorded]") {
     s.client("B", b).arrive = Duration{20};
     s.play();
     CHECK(s.jobs == Jobs{"0-142", "20-122"});
+    // Between its kernels A does not run.
+    CHECK(s.lines == Jobs{"0 A released", "10 A submitted", "10 A started", "20 B released", "70 A paused",
+                          "70 B submitted", "70 B started", "120 A resumed", "120 B paused", "122 B gone",
+                          "122 B finished", "140 A paused", "142 A gone", "142 A finished"});
+    CHECK(s.off_gpu[3] == "70 A awaits GPU");
   }
   SECTION("else it holds nobody up and does not wait") {
     s.client("A", a);
@@ -121,6 +126,25 @@ TEST_CASE("kernels of a graph come one after the other", "[recorded]") {
     s.play();
     CHECK(s.jobs == Jobs{"0-92", "20-82"});
   }
+}
+
+TEST_CASE("a kernel without length waits for room, too", "[recorded]") {
+  // A's two waves until 110; B's three take no time.
+  SmallGpu s;
+  s.client("A", kernel_of(8, 100));
+  s.client("B", kernel_of(9, 0)).arrive = Duration{50};
+  s.play();
+  CHECK(s.jobs == Jobs{"0-112", "50-112"});
+}
+
+TEST_CASE("a kernel that waits when the run ends has not begun", "[recorded]") {
+  SmallGpu s;
+  s.client("A", kernel_of(40, 1'000));
+  s.client("B", kernel_of(4, 50)).arrive = Duration{50};
+  s.horizon = Time{500};
+  s.play();
+  CHECK(s.jobs == Jobs{"", ""});
+  CHECK(std::count(s.lines.begin(), s.lines.end(), "60 B submitted") == 0);
 }
 
 TEST_CASE("where kernels can leave early, none waits for room", "[recorded]") {
