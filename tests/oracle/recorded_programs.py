@@ -33,8 +33,10 @@ class DrawnProgram:
                 kind = BLOCKING
             streams.append((context, kind))
         self.recorder = Recorder(streams, self.homes + helpers, contexts)
-        self.recorder.launches = [(f"_Z{place}kv", draw.choice([1, 7, 40, draw.randint(1, 500), draw.randint(1, 500), draw.randint(1, 30_000)]), draw.choice([32, 128, 256, 1000, 1024]),
+        self.recorder.launches = [(f"_Z{place}kv", draw.choice([1, 7, 40, draw.randint(1, 500)]), draw.choice([32, 128, 256, 1000, 1024]),
                                    draw.choice([16, 23, 40, 64])) for place in range(draw.randint(1, 3))]
+        if self.grid == 10:  # so many blocks that several count as one
+            self.recorder.launches = [(name, 400 * blocks if blocks == 40 else blocks, *rest) for name, blocks, *rest in self.recorder.launches]
         if draw.random() < 0.5:
             self.recorder.nodes = [(draw.randrange(len(self.recorder.launches)), draw.randrange(40_000))
                                    for _ in range(draw.randint(1, 4))]

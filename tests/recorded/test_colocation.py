@@ -183,19 +183,26 @@ class Colocation(unittest.TestCase):
     # Where live.yaml was measured, and what it was predicted from.
     MACHINES = {"h200": "h200-live/live", "h100": "h100-live"}
 
-    @contextlib.contextmanager
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = Path(folder.name)
+
     def played(self, machine, scale=None):
+        """The folder of live.yaml, predicted once."""
+        out = self.folder / (machine + ("-as-recorded" if scale else ""))
+        if out.exists():
+            return out
         options = ["--set", f"device={machine}"]
         for place, client in enumerate(("inference", "training")):
             file = f"{machine}-live/{client}.rec.gz"
             options += ["--set", f"workload.clients.{place}.recording=" + (f"{{file: {file}, scale: {scale}}}" if scale else file)]
-        with tempfile.TemporaryDirectory() as folder:
-            subprocess.run([GANGWAY, "run", FOLDER.parent / "live.yaml", "--out", folder + "/out", *options], check=True, capture_output=True)
-            yield Path(folder) / "out"
+        subprocess.run([GANGWAY, "run", FOLDER.parent / "live.yaml", "--out", out, *options], check=True, capture_output=True)
+        return out
 
     def predicted(self, machine, table_name, scale=None):
-        with self.played(machine, scale) as out:
-            return {(row["policy"], row["client"]): row for row in table(out / table_name)}
+        return {(row["policy"], row["client"]): row for row in table(self.played(machine, scale) / table_name)}
 
     def measured(self, machine, table_name):
         return {(row["policy"], row["client"]): row for row in table(FOLDER.parent / self.MACHINES[machine] / table_name)}
@@ -237,8 +244,8 @@ class Colocation(unittest.TestCase):
     def test_rankings_of_policies(self):
         """By ANTT and STP those of live.yaml are equal on both machines, by DNTT on the H100, near ties aside."""
         for machine, equal in (("h200", 2), ("h100", 3)):
-            with self.subTest(machine), self.played(machine) as out:
-                done = subprocess.run([GANGWAY, "compare", out, FOLDER.parent / self.MACHINES[machine]], capture_output=True, text=True)
+            with self.subTest(machine):
+                done = subprocess.run([GANGWAY, "compare", self.played(machine), FOLDER.parent / self.MACHINES[machine]], capture_output=True, text=True)
                 self.assertIn(f"rankings of policies: {equal} of 3 equal", done.stdout)
                 self.assertNotIn("antt at point", done.stdout)
                 self.assertNotIn("stp at point", done.stdout)
