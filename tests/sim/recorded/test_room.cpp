@@ -66,6 +66,19 @@ TEST_CASE("under MPS a kernel waits until one before it has begun its last block
   }
 }
 
+TEST_CASE("room that a kernel cannot use is not given to one behind it", "[recorded]") {
+  // A leaves a quarter until 110. B's block needs all of the GPU, so C, which would have room, waits for its
+  // turn, until 160.
+  SmallGpu s;
+  recording::Recording whole = kernel_of(1, 50);
+  whole.launches[0].block = {128, 1, 1};
+  s.client("A", kernel_of(3, 100));
+  s.client("B", whole).arrive = Duration{20};
+  s.client("C", kernel_of(1, 30)).arrive = Duration{30};
+  s.play();
+  CHECK(s.jobs == Jobs{"0-112", "20-162", "30-192"});
+}
+
 TEST_CASE("of very many waves several count as one", "[recorded]") {
   // 10,001 waves, so that 11 blocks count as one: 3,637 of them in 910 waves of 100. The last one, of
   // one block, begins at 10 + 90,900 and leaves room for two of B.
