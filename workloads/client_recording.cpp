@@ -94,10 +94,7 @@ void sum_up(Recorded& recorded) {
 // The recorder slowed the program's jobs by as much as their medians say; less than half a percent is chance.
 // Means are not compared: a host that is slow for a while changes them between two runs of the program.
 void undo_slowing(Duration unrecorded, const Field& file, Recorded& recorded) {
-  std::vector<Duration> lengths;
-  for (const recording::PlayedJob& job : recorded.program->jobs.first(recorded.program->job_count()))
-    lengths.push_back(job.length);
-  const Duration usual = recording::median_of(std::move(lengths));
+  const Duration usual = recording::median_job(*recorded.program);
   if (static_cast<double>(unrecorded.ns) / static_cast<double>(usual.ns) < 0.995)
     recorded.unrecorded = {unrecorded, file.node().origin(), file.path(), true};
 }

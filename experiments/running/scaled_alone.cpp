@@ -132,13 +132,7 @@ class ByHostScale {
     std::vector<Duration> lengths = played_alone(client_, tried_, Device{}).lengths;
     return by_median() ? recording::median_of(std::move(lengths)) : mean(lengths, tried_);
   }
-  Duration recorded() const {
-    if (!by_median()) return tried_.job;
-    std::vector<Duration> lengths;
-    for (const recording::PlayedJob& job : tried_.program->jobs.first(tried_.to))
-      lengths.push_back(job.length);
-    return recording::median_of(std::move(lengths));
-  }
+  Duration recorded() const { return by_median() ? recording::median_job(*tried_.program) : tried_.job; }
 
  private:
   bool by_median() const { return tried_.unrecorded->of_recording; }

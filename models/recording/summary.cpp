@@ -237,6 +237,12 @@ Bytes most_memory(const Recording& r, Index gpu) {
 
 Duration median_of(std::vector<Duration> times) { return percentile(std::move(times), 0.5); }
 
+Duration median_job(const PlayedProgram& program) {
+  std::vector<Duration> lengths;
+  for (const PlayedJob& job : program.jobs.first(program.job_count())) lengths.push_back(job.length);
+  return median_of(std::move(lengths));
+}
+
 Summary summarise(const Recording& r) {
   Summary out;
   out.submissions = static_cast<std::int64_t>(r.works.size());

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "models/recording/played_program.hpp"
 #include "models/recording/recording.hpp"
 
 namespace gangway::recording {
@@ -70,6 +71,9 @@ Bytes most_memory(const Recording& recording, Index gpu);
 
 // The lower of two. 0 if there are none.
 Duration median_of(std::vector<Duration> times);
+
+// Of all the program's jobs, as recorded.
+Duration median_job(const PlayedProgram& program);
 
 // Text for a terminal.
 std::string to_text(const Recording& recording, const Summary& summary);

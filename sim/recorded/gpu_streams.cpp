@@ -80,12 +80,10 @@ void GpuStreams::reset(const std::vector<std::uint32_t>& gpus, Forms forms) {
 }
 
 bool GpuStreams::any_form_in_force() const {
-  const auto in_force = [&](const std::optional<LeavingWaves>& form) {
-    return form && (forms_ == Forms::leave ? form->leaves : form->sliced);
-  };
-  return forms_ != Forms::none && std::any_of(clients_.begin(), clients_.end(), [&](const ClientStreams& c) {
-           return std::any_of(c.waves.begin(), c.waves.end(), in_force);
-         });
+  return std::any_of(clients_.begin(), clients_.end(), [&](const ClientStreams& c) {
+    return std::any_of(c.waves.begin(), c.waves.end(),
+                       [&](const std::optional<LeavingWaves>& form) { return form && in_force(*form); });
+  });
 }
 
 // --- What is put into streams

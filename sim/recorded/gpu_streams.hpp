@@ -216,6 +216,9 @@ class GpuStreams {
   bool needs_room(std::uint32_t stream);
   void group_begun(std::uint32_t stream, Time now);
   void group_over(std::uint32_t stream, Time now);
+  bool in_force(const LeavingWaves& form) const {
+    return forms_ != Forms::none && (forms_ == Forms::leave ? form.leaves : form.sliced);
+  }
   bool any_form_in_force() const;
   void stop(std::uint32_t stream, Time now);
   void over(std::uint32_t stream, Time now);

@@ -43,11 +43,11 @@ std::optional<LeavingWaves::Leave> LeavingWaves::leave(Duration length, Duration
 // Only what a job submits has a form: nobody would ask for the GPU for the rest of another kernel.
 const LeavingWaves* GpuStreams::form_of(std::uint32_t client, const PlayedWork* work, JobId job) const {
   const auto& waves = clients_[client].waves;
-  if (forms_ == Forms::none || waves.empty() || work == nullptr ||
-      work->kind != recording::WorkKind::kernel || job.number == UINT32_MAX || !waves[work->shape])
+  if (waves.empty() || work == nullptr || work->kind != recording::WorkKind::kernel ||
+      job.number == UINT32_MAX || !waves[work->shape])
     return nullptr;
   const LeavingWaves& form = *waves[work->shape];
-  return (forms_ == Forms::leave ? form.leaves : form.sliced) ? &form : nullptr;
+  return in_force(form) ? &form : nullptr;
 }
 
 Duration GpuStreams::length_of(const Stream& s, const Item& item) const {

@@ -82,12 +82,7 @@ TEST_CASE("what a recording's median job takes unrecorded scales the host's time
   }
   RecordedScenario s;
   s.client("A", m.r);
-  const auto lengths = [&] {
-    std::vector<Duration> found;
-    for (const auto& job : s.recorded(0).program->jobs.first(5)) found.push_back(job.length);
-    return found;
-  };
-  const Duration median = recording::median_of(lengths());
+  const Duration median = recording::median_job(*s.recorded(0).program);
   s.recorded(0).job = Duration{2'000};
   const auto scale_for = [&](double share) {
     const Duration time{std::llround(share * static_cast<double>(median.ns))};
