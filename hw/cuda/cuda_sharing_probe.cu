@@ -29,13 +29,16 @@ __global__ void __launch_bounds__(kWideBlock, 2)
               std::uint32_t* ended, std::uint32_t number, std::uint32_t* over) {
   using preemptible::device::clock_ns;
   if (blockIdx.x != 0 || threadIdx.x != 0) {
-    constexpr int kHeld = 20;
+    constexpr int kHeld = 22;
     float held[kHeld];
     for (int i = 0; i < kHeld; ++i) held[i] = static_cast<float>(threadIdx.x) + i;
     while (preemptible::device::get(*over) != number) {
-      for (int i = 0; i < kHeld; ++i) asm volatile("fma.rn.f32 %0, %0, %0, %0;" : "+f"(held[i]));
+      for (int i = 0; i < kHeld; ++i) held[i] = fmaf(held[i], held[i], held[i]);
       __nanosleep(200);
     }
+    float sum = 0;  // stored if it is what it never is, as the assembler drops values that nobody uses
+    for (int i = 0; i < kHeld; ++i) sum += held[i];
+    if (sum < 0) stays[most - 1] = {};
     return;
   }
   unsigned long long begun = clock_ns(), last = begun, done = 0;

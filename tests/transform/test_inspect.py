@@ -5,7 +5,7 @@ import re
 import subprocess
 import unittest
 
-from made_programs import FIXTURES, FORMS, NVCC, PICK, PTXAS, ROOT, SCALE, Kernels
+from made_programs import FIXTURES, FORMS, GANGWAY, NVCC, PICK, PTXAS, ROOT, SCALE, Kernels
 
 OLDEST = (FIXTURES / "two_kernels.ptx").read_text().replace("sm_80", "sm_75")
 SOURCE = FIXTURES / "two_kernels.cu"
@@ -108,6 +108,15 @@ class Inspect(Kernels):
         self.assertIn("no kernels", done.stdout)
         self.assertEqual(self.gangway("inspect", "sh").stdout.replace("sh:", "", 1).count("no kernels"), 1)  # found in PATH
         self.assertEqual(self.gangway("inspect", "/bin/sh", "--json").stdout, "[]\n")
+
+    def test_the_probe_of_time_slices_fills_the_gpu(self):
+        kernels = self.inspected(GANGWAY)
+        if not kernels:
+            self.skipTest("built without CUDA")
+        registers = [each["registers"]["original"] for name, each in kernels.items() if "keep_time" in name]
+        # Two blocks of 1,024 threads on an SM of 65,536 registers, which are given in eights.
+        self.assertEqual(len(registers), 1)
+        self.assertIn(registers[0], range(25, 33))
 
     def test_shares_of_a_recording(self):
         recording = ROOT / "experiments/colocation/h100/long-kernel.rec.gz"
