@@ -82,7 +82,7 @@ class RealDriver : public live::Driver, public live::Helped {
 extern RealDriver driver;
 
 // The stream that a call means; `thread`: its default stream is the thread's own.
-inline live::StreamName name_of(CUstream stream, bool thread) {
+[[gnu::always_inline]] inline live::StreamName name_of(CUstream stream, bool thread) {
   if (stream == CU_STREAM_PER_THREAD || (stream == nullptr && thread))
     return live::StreamName::of_this_thread(driver.current_context());
   if (stream == nullptr || stream == CU_STREAM_LEGACY)

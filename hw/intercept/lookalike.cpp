@@ -81,8 +81,10 @@ struct Submits<I, K, Thread, CUresult(A...)> {
       return CUDA_ERROR_NOT_SUPPORTED;
     if (failed_launch() != CUDA_SUCCESS) [[unlikely]]
       return failed_launch();
-    StreamName name;
-    if constexpr (K != Kind::pin) name = name_at_gate(stream_in(arguments...), Thread);
+    const StreamName name = [&] {
+      if constexpr (K == Kind::pin) return StreamName{};
+      return name_at_gate(stream_in(arguments...), Thread);
+    }();
     if (forms == nullptr && K != Kind::pin && !kWaits) [[likely]]
       return submit(
           name, [&](const Pass&) { return real(arguments...); }, arguments...);

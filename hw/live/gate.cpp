@@ -11,36 +11,18 @@
 namespace gangway::live {
 namespace {
 
-// What a thread remembers of the page it last used.
-struct Remembered {
-  std::uint64_t handle = 0, context = 0;
-  StreamSlot* slot = nullptr;
-};
-struct Local {
-  std::uint64_t opening = 0;  // the gate and page that the rest is about
-  ClientPage* page = nullptr;
-  ThreadSlot* thread = nullptr;
-  std::uint32_t depth = 0;
-  std::uint64_t generation = 0;
-  std::uint64_t number = 0;  // of its last submission: the thread's above, its own below
-  bool engaged = false;      // it is under way
-  std::uint64_t job = 0;     // the latest that it knows to have begun
-  Remembered streams[8];
-};
-thread_local Local local;
-
 std::atomic<std::uint64_t> threads_named{0}, openings{0};
 thread_local std::uint64_t own_stream = 0;  // the handle that stands for the thread's; 0: not used so far
 
 // The thread has ended.
 void give_slots_back() {
-  if (local.thread != nullptr) local.thread->taken.store(0);
-  if (local.page != nullptr && own_stream != 0)
-    for (std::uint32_t s = 0, n = local.page->streams_used(); s < n; ++s) {
+  if (gate_thread.thread != nullptr) gate_thread.thread->taken.store(0);
+  if (gate_thread.page != nullptr && own_stream != 0)
+    for (std::uint32_t s = 0, n = gate_thread.page->streams_used(); s < n; ++s) {
       std::uint64_t its = own_stream;
-      local.page->stream[s].stream.compare_exchange_strong(its, its | Gate::kEnded);
+      gate_thread.page->stream[s].stream.compare_exchange_strong(its, its | Gate::kEnded);
     }
-  local = {};
+  gate_thread = {};
   own_stream = 0;  // whoever submits all the same needs another name
 }
 
@@ -51,50 +33,49 @@ StreamName StreamName::of_this_thread(std::uint64_t context) {
   return {own_stream, context};
 }
 
-std::uint64_t Gate::submission() { return local.engaged ? local.number : 0; }
+std::uint64_t Gate::submission() { return gate_thread.engaged ? gate_thread.number : 0; }
 
-bool Gate::nested() { return local.depth > 0; }
-Gate::Nested::Nested() { ++local.depth; }
-Gate::Nested::~Nested() { --local.depth; }
+bool Gate::nested() { return gate_thread.depth > 0; }
+Gate::Nested::Nested() { ++gate_thread.depth; }
+Gate::Nested::~Nested() { --gate_thread.depth; }
 
 // --- Slots
 // -----------------------------------------------------------------------------------------------------
 
 inline ThreadSlot* Gate::thread_slot(ClientPage& page) {
-  return local.opening == opening_ ? local.thread : take_thread_slot(page);
+  return gate_thread.opening == opening_.load() ? gate_thread.thread : take_thread_slot(page);
 }
 
 ThreadSlot* Gate::take_thread_slot(ClientPage& page) {
-  local.opening = opening_;
-  local.page = &page;
-  local.thread = nullptr;
-  local.job = 0;
-  for (Remembered& r : local.streams) r = {};
+  gate_thread.opening = opening_.load();
+  gate_thread.page = &page;
+  gate_thread.thread = nullptr;
+  gate_thread.job = 0;
+  gate_thread.forget_streams();
+  if (gate_thread.number == 0) gate_thread.number = (threads_named.fetch_add(1) + 1) << 40;
   if (!ThreadEnd<&give_slots_back>::await()) return nullptr;  // the slot would never be free again
   for (std::uint32_t t = 0; t < kThreads; ++t) {
     std::uint32_t free = 0;
     if (!page.threads[t].taken.compare_exchange_strong(free, 1)) continue;
-    local.thread = &page.threads[t];
+    gate_thread.thread = &page.threads[t];
     std::uint32_t used = page.slots.load();
     while (used < t + 1 && !page.slots.compare_exchange_weak(used, t + 1)) {
     }
     break;
   }
-  return local.thread;
+  return gate_thread.thread;
 }
 
 inline StreamSlot* Gate::stream_slot(const StreamName& name) {
   const std::uint64_t generation = forgotten_.load(std::memory_order_acquire);
-  if (local.generation != generation) forget_streams(generation);
-  Remembered& r = local.streams[(name.handle >> 4 ^ name.handle >> 8 ^ name.handle >> 12) & 7];
-  if (r.slot == nullptr || r.handle != name.handle || r.context != name.context)
-    r = {name.handle, name.context, find_or_add(name)};
-  return r.slot;
-}
-
-void Gate::forget_streams(std::uint64_t generation) {
-  for (Remembered& r : local.streams) r = {};
-  local.generation = generation;
+  if (StreamSlot* const slot = gate_thread.slot(name, generation)) return slot;
+  if (gate_thread.generation != generation) {
+    gate_thread.forget_streams();
+    gate_thread.generation = generation;
+  }
+  StreamSlot* const slot = find_or_add(name);
+  gate_thread.remember(name, slot);
+  return slot;
 }
 
 StreamSlot* Gate::find(ClientPage& page, const StreamName& name) {
@@ -156,8 +137,7 @@ void Gate::take_back(StreamSlot& slot) {
 // --- Submissions
 // -----------------------------------------------------------------------------------------------
 
-Pass Gate::enter(const Submission& submission) {
-  if (local.depth++ > 0) return {};
+Pass Gate::enter_slowly(const Submission& submission) {
   Pass pass;
   for (;;) {
     const PermitPage& permit = *permit_.load(std::memory_order_acquire);
@@ -173,7 +153,7 @@ Pass Gate::enter(const Submission& submission) {
     if (submission.stream != nullptr) pass.stream = stream_slot(*submission.stream);
     if ((page.job.load(std::memory_order_acquire) & 1) == 0) [[unlikely]] {
       if (permit.most_channels.load() == 1) {
-        --local.depth;
+        --gate_thread.depth;
         pass.refused = true;
         return pass;
       }
@@ -209,20 +189,14 @@ Pass Gate::enter(const Submission& submission) {
     if (allowed == 0) wait_for_permit(permit);
   }
   pass.engaged = true;
-  jobs_.passes(*page_.load(), local.job);
-  if (local.number == 0) [[unlikely]]
-    local.number = (threads_named.fetch_add(1) + 1) << 40;
-  ++local.number;
-  local.engaged = true;
+  jobs_.passes(*page_.load(), gate_thread.job);
+  ++gate_thread.number;
+  gate_thread.engaged = true;
   GANGWAY_POINT("permitted");
   return pass;
 }
 
-void Gate::leave(const Pass& pass, const Submission& submission, bool submitted) {
-  --local.depth;
-  if (!pass.engaged) return;
-  local.engaged = false;
-  GANGWAY_POINT("submitted");
+void Gate::leave_slowly(const Pass& pass, const Submission& submission, bool submitted) {
   ClientPage& page = *page_.load(std::memory_order_relaxed);
   if (pass.stream != nullptr && !submitted) take_back(*pass.stream);
   // No other thread can ask about a thread's own stream.
@@ -232,13 +206,10 @@ void Gate::leave(const Pass& pass, const Submission& submission, bool submitted)
         submission.stream->per_thread()) [[unlikely]]
       mark(pass, *submission.stream, page, shared);
   }
-  if (pass.thread != nullptr)
-    pass.thread->submissions.store(pass.thread->submissions.load(std::memory_order_relaxed) + 1,
-                                   std::memory_order_relaxed);
-  else
-    page.crowd_submissions.fetch_add(1, std::memory_order_relaxed);
+  if (pass.thread != nullptr) return ended(*pass.thread);
+  page.crowd_submissions.fetch_add(1, std::memory_order_relaxed);
   GANGWAY_POINT("before-outside");
-  mark_outside(pass.thread, page);
+  page.crowd.fetch_sub(1);
   GANGWAY_POINT("outside");
 }
 
@@ -254,8 +225,9 @@ void Gate::open_first() {
     pages.client->priorities.fetch_add(1);
   }
   page_.store(pages.client);
-  opening_ = openings.fetch_add(1) + 1;
-  forgotten_.store(opening_ << 32);
+  const std::uint64_t opening = openings.fetch_add(1) + 1;
+  opening_.store(opening);
+  forgotten_.store(opening << 32);
   permit_.store(pages.permit != nullptr ? pages.permit : &open_);
 }
 
@@ -281,7 +253,7 @@ void Gate::range_ends() {
 
 std::uint64_t Gate::before(const StreamName& stream) {
   ClientPage* page = page_.load();
-  if (page == nullptr || local.depth > 0) return 0;
+  if (page == nullptr || gate_thread.depth > 0) return 0;
   thread_slot(*page);
   const std::lock_guard lock(streams_mutex_);
   const StreamSlot* slot = find(*page, stream);
@@ -290,7 +262,7 @@ std::uint64_t Gate::before(const StreamName& stream) {
 
 void Gate::after(const StreamName& stream, std::uint64_t begun) {
   ClientPage* page = page_.load();
-  if (page == nullptr || local.depth > 0) return;
+  if (page == nullptr || gate_thread.depth > 0) return;
   if (begun != 0) {
     const std::lock_guard lock(streams_mutex_);
     if (StreamSlot* slot = find(*page, stream)) slot->over(begun);
@@ -300,7 +272,7 @@ void Gate::after(const StreamName& stream, std::uint64_t begun) {
 
 void Gate::after() {
   ClientPage* page = page_.load();
-  if (page == nullptr || local.depth > 0 || (page->job.load() & 1) == 0) return;
+  if (page == nullptr || gate_thread.depth > 0 || (page->job.load() & 1) == 0) return;
   if (page->outstanding() == 0 || look()) jobs_.may_be_over(*page);
 }
 
@@ -482,7 +454,7 @@ Gate::ContextEnd::~ContextEnd() {
 }
 
 void Gate::forked() {
-  local = {};
+  gate_thread = {};
   permit_.store(&unopened_);
   page_.store(nullptr);
   captures_.store(0);

@@ -18,6 +18,8 @@
 #include "hw/live/gate_driver.hpp"
 #include "hw/live/gate_jobs.hpp"
 #include "hw/live/gate_marks.hpp"
+#include "hw/live/gate_thread.hpp"
+#include "hw/live/kill_points.hpp"
 #include "hw/live/page.hpp"
 
 namespace gangway::live {
@@ -213,15 +215,24 @@ class Gate {
   ThreadSlot* thread_slot(ClientPage& page);
   StreamSlot* stream_slot(const StreamName& name);
   // Cold is what most submissions do not run. Those that run between two launches find little of their code
-  // in the caches, so it should be short.
+  // and data in the caches: so it is short and in one piece, and what it reads of this is in one line.
+  [[gnu::cold]] Pass enter_slowly(const Submission& submission);
+  [[gnu::cold]] void leave_slowly(const Pass& pass, const Submission& submission, bool submitted);
   [[gnu::cold]] void wait_for_permit(const PermitPage& permit);
   [[gnu::cold]] bool wait_for_admission(const PermitPage& permit, std::uint32_t epoch);
   [[gnu::cold]] void open_first();
   [[gnu::cold]] ThreadSlot* take_thread_slot(ClientPage& page);
-  [[gnu::cold]] void forget_streams(std::uint64_t generation);
   [[gnu::cold]] StreamSlot* find_or_add(const StreamName& name);
   [[gnu::cold]] bool room(const PermitPage& permit, std::uint32_t allowed, Pass& pass);
   bool take_place(ClientPage& page, std::uint32_t allowed, StreamSlot* slot);
+  // The thread has submitted, and is outside again.
+  static void ended(ThreadSlot& thread) {
+    thread.submissions.store(thread.submissions.load(std::memory_order_relaxed) + 1,
+                             std::memory_order_relaxed);
+    GANGWAY_POINT("before-outside");
+    thread.inside.store(0, std::memory_order_release);
+    GANGWAY_POINT("outside");
+  }
   static void mark_inside(ThreadSlot* thread, ClientPage& page) {
     if (thread != nullptr)
       thread->inside.exchange(1);
@@ -244,19 +255,23 @@ class Gate {
   [[gnu::cold]] void mark(const Pass& pass, const StreamName& stream, const ClientPage& page, bool shared);
   [[gnu::cold]] void take_back(StreamSlot& slot);  // a submission that has failed
 
-  Driver& driver_;
+  // What every submission reads.
+  alignas(64) std::atomic<const PermitPage*> permit_{&unopened_};
+  std::atomic<ClientPage*> page_{nullptr};
+  std::atomic<std::uint64_t> opening_{0};  // distinguishes this page from earlier ones that threads remember
+  std::atomic<std::uint64_t> forgotten_{0};  // generation: threads that remember slots look again
+  std::atomic<std::uint32_t> captures_{0};
+
+  alignas(64) Driver& driver_;
   Source& source_;
   inline static const PermitPage unopened_{};
   PermitPage open_{kUnlimited, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}},
       held_{0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, {}, {}, {}};
-  std::atomic<const PermitPage*> permit_{&unopened_};
-  std::atomic<ClientPage*> page_{nullptr};
   std::atomic<std::uint32_t> failing_{0};  // submissions that are being taken back
   std::atomic<std::uint64_t> failed_{0};   // that were
   std::int64_t patience_ = 100'000'000;
   std::atomic<std::uint64_t> over_when_forced_{UINT64_MAX};  // submissions, when one last passed without room
   GateJobs jobs_{permit_};
-  std::uint64_t opening_ = 0;  // distinguishes this page from earlier ones that threads remember
   GateMarks marks_{driver_, captures_};
   GateChannels channels_{page_};
   std::mutex first_mutex_;    // held while the gate opens for the first time
@@ -265,11 +280,56 @@ class Gate {
   std::mutex memory_mutex_;
   bool memory_away_ = false, open_when_here_ = false;
   std::array<std::uint64_t, kMostEnding> ending_{};  // contexts that may be destroyed right now
-  std::atomic<std::uint32_t> captures_{0}, unknown_{0};
+  std::atomic<std::uint32_t> unknown_{0};
   std::mutex captures_mutex_;
   std::vector<StreamName> capturing_;              // streams in which captures began, with their contexts
   std::atomic<std::int64_t> priority_{INT64_MIN};  // requested; INT64_MIN: none so far
-  std::atomic<std::uint64_t> forgotten_{0};        // generation: threads that remember slots look again
 };
+
+[[gnu::always_inline]] inline Pass Gate::enter(const Submission& submission) {
+  GateThread& mine = gate_thread;
+  if (mine.depth++ > 0) [[unlikely]]
+    return {};
+  const PermitPage& permit = *permit_.load(std::memory_order_acquire);
+  if (mine.opening == opening_.load(std::memory_order_relaxed) && mine.thread != nullptr &&
+      captures_.load() == 0) [[likely]] {
+    ClientPage& page = *page_.load(std::memory_order_acquire);
+    StreamSlot* const slot = submission.stream != nullptr
+                                 ? mine.slot(*submission.stream, forgotten_.load(std::memory_order_acquire))
+                                 : nullptr;
+    if ((slot != nullptr || submission.stream == nullptr) &&
+        (page.job.load(std::memory_order_acquire) & 1) != 0) [[likely]] {
+      GANGWAY_POINT("before-inside");
+      mark_inside(mine.thread, page);
+      GANGWAY_POINT("inside");
+      if (permit.allows(page.job.load()) == kUnlimited && permit_.load() == &permit) [[likely]] {
+        if (slot != nullptr) slot->begun.fetch_add(1);
+        jobs_.passes(page, mine.job);
+        ++mine.number;
+        mine.engaged = true;
+        GANGWAY_POINT("permitted");
+        return {mine.thread, slot, true};
+      }
+      mark_outside(mine.thread, page);
+    }
+  }
+  return enter_slowly(submission);
+}
+
+[[gnu::always_inline]] inline void Gate::leave(const Pass& pass, const Submission& submission,
+                                               bool submitted) {
+  GateThread& mine = gate_thread;
+  --mine.depth;
+  if (!pass.engaged) [[unlikely]]
+    return;
+  mine.engaged = false;
+  GANGWAY_POINT("submitted");
+  const bool needs_mark =
+      pass.stream != nullptr && (pass.limit != 0 || submission.stream->per_thread() ||
+                                 pass.stream->stream.load(std::memory_order_relaxed) == kShared);
+  if (pass.thread == nullptr || needs_mark || !submitted) [[unlikely]]
+    return leave_slowly(pass, submission, submitted);
+  ended(*pass.thread);
+}
 
 }  // namespace gangway::live

@@ -59,7 +59,7 @@ inline constinit std::atomic<bool> memory_counts{false};  // it is counted, so t
 // As name_of(), for a submission. Where the process is away, the driver keeps the thread in the question for
 // its context; the daemon sees it wait.
 [[gnu::cold]] live::StreamName name_seen_to_wait(CUstream stream, bool thread);
-inline live::StreamName name_at_gate(CUstream stream, bool thread) {
+[[gnu::always_inline]] inline live::StreamName name_at_gate(CUstream stream, bool thread) {
   if (memory_counts.load(std::memory_order_relaxed)) [[unlikely]]
     return name_seen_to_wait(stream, thread);
   return name_of(stream, thread);
