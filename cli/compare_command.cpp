@@ -435,11 +435,13 @@ int compare(const CompareArguments& arguments) {
     auto json = json_of(comparison, limits);
     json["differences"] = differences ? to_json(*differences) : nlohmann::ordered_json();
     fmt::print("{}\n", json.dump(1));
-  } else if (differences && limits.empty()) {
-    print(*differences);
-    print_left_out(comparison, "A", "B");
   } else {
-    print(comparison);
+    const bool tests = differences && (limits.empty() || !arguments.metrics.empty());
+    if (tests) {
+      print(*differences);
+      print_left_out(comparison, "A", "B");
+    }
+    if (!tests || !limits.empty()) print(comparison);
   }
   tell(arguments.prediction, arguments.measurement);
   if (!limits.empty()) {

@@ -393,6 +393,8 @@ class Reports(InAFolder):
         manifest.write_text(json.dumps({**said, 'notes': notes, 'warnings': warnings}))
         lines = ['Note: A: recorded elsewhere.', 'Note: launches take 90 % of the time.']
         self.assertEqual([line for line in report.text(results.read(self.folder)).splitlines() if line.startswith('Note')], lines)
+        found = report.tex(results.read(self.folder)).splitlines()
+        self.assertEqual([line for line in found if 'Note' in line], ['% ' + line for line in lines])
         shown = page.page([self.folder])
         self.assertEqual([shown.count(line) for line in lines], [1, 1])
         manifest.write_text(json.dumps({'notes': [f'note {n}' for n in range(23)]}))

@@ -347,6 +347,9 @@ class Differences(ProgramTest):
         self.assertRegex(shown, r"\n +0  rr .* antt .* <0\.0001 .* B is [\d.]+ % higher\n")
         self.assertIn("Paired by replication, because both drew the same random numbers (seed 1): 8 pairs.", shown)
         self.assertRegex(shown, r"\n\d+ of \d+ tested differences are significant \(p below 0\.05 after Holm's correction for \d+ tests\)\.\n")
+        both = self.gangway("compare", self.results / "a", self.results / "slower", "--metrics", "antt", "--fail-above", "antt=9").stdout
+        self.assertRegex(both, r"\n +0  rr .* antt .* <0\.0001 .* B is [\d.]+ % higher\n")
+        self.assertIn("errors in %, ", both)
         shown = self.gangway("compare", self.results / "a", "--baseline", "rr").stdout
         self.assertRegex(shown, r"rr-long is [\d.]+ % (higher|lower)")
 

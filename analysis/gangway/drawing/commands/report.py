@@ -44,13 +44,14 @@ def ranges(found):
 
 
 def tex(found):
-    """The tables of a result folder for LaTeX (package booktabs)."""
+    """The tables of a result folder for LaTeX (package booktabs), and what is to be known of them as comments."""
     tables = [_measured(found)]
     if found.services:
         tables.append(_services(found))
     if found.published:
         tables.append(_published(found))
-    return '\n\n'.join(_tex_table(*table) for table in tables) + '\n'
+    notes = [f'% Note: {note}.' for note in notes_on(Path(found.path))]
+    return '\n\n'.join([*(_tex_table(*table) for table in tables), *notes]) + '\n'
 
 
 def tally(published):
