@@ -93,6 +93,7 @@ void read_copies(const Field& field, Device& device) {
 PollCosts read_polls(const Field& field) {
   Mapping m = field.mapping();
   PollCosts costs{m.need("host").duration(), m.need("device").duration()};
+  if (auto proxy = m.maybe("proxy")) costs.proxy = proxy->duration();
   m.finish();
   return costs;
 }
@@ -238,6 +239,11 @@ Duration block_length(const Device& device, const Kernel& kernel) {
 Duration time_of_waves(const Device& device, const Kernel& kernel, Duration block_length) {
   const Duration gap = device.delays.block_end;
   return Duration{mul_div_floor(waves(device, kernel), (block_length + gap).ns, 1)} - gap;
+}
+
+Duration time_of_original(const Device& device, const Kernel& kernel) {
+  if (!kernel.block_task_length) return kernel.time;
+  return std::max(kernel.time, time_of_waves(device, kernel, *kernel.block_task_length));
 }
 
 Device read_device(const Field& field) {

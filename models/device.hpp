@@ -56,6 +56,9 @@ struct CommandCosts {
 struct PollCosts {
   Duration host;    // one read of host memory; the reads of all blocks go one after the other
   Duration device;  // one read of device memory, by a block between two block-tasks
+  // What an eviction through a proxy takes beside its longest block-task; none: one and a half reads of host
+  // memory.
+  std::optional<Duration> proxy = {};
 };
 
 // Delays of native clients' operations in the device's queues.
@@ -173,6 +176,9 @@ std::int64_t waves(const Device& device, const Kernel& kernel);
 Duration block_length(const Device& device, const Kernel& kernel);
 // The inverse: the time of a kernel with such blocks.
 Duration time_of_waves(const Device& device, const Kernel& kernel, Duration block_length);
+// What the original kernel takes as a grid of its own: its time, or what its blocks take by the length that
+// the file gives them, if that is longer, since one block follows another after `block_end`.
+Duration time_of_original(const Device& device, const Kernel& kernel);
 
 // Reads a `kind: device` mapping. Throws InputError.
 Device read_device(const Field& field);

@@ -63,8 +63,11 @@ std::string device_text(const Calibration& c, const std::string& name, const std
   root.put("commands", std::move(commands));
   if (d.delays.block_end > Duration{})
     root.put("delays", yaml_mapping({{"block_end", to_text(d.delays.block_end)}}));
-  if (c.device.polls)
-    root.put("polls", yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}}));
+  if (c.device.polls) {
+    Node polls = yaml_mapping({{"host", to_text(d.polls->host)}, {"device", to_text(d.polls->device)}});
+    if (d.polls->proxy) polls.put("proxy", yaml_text(to_text(*d.polls->proxy)));
+    root.put("polls", std::move(polls));
+  }
   if (const auto& slice = d.time_slice)
     root.put("time_slice",
              yaml_mapping({{"length", to_text(slice->length)},
@@ -90,9 +93,9 @@ std::string device_text(const Calibration& c, const std::string& name, const std
         "block_end: from a block's end until the next one in its place is busy, of an original "
         "kernel's short blocks."},
        {"polls",
-        "host: a read of mapped host memory; those of all blocks go one after the other. device: a claim of "
-        "the next block-task, which\nshows the flag; kernels' measured transformation_overhead contains it "
-        "already."},
+        "host: a read of mapped host memory; those of all blocks go one after the other. device: a look at "
+        "the proxy's copy, beside the\nclaim of a block-task, which kernels' transformation_overhead "
+        "contains. proxy: an eviction beside its longest block-task."},
        {"time_slice",
         "Between contexts of two processes without MPS; rules: sim/recorded/README.md. order, choice and "
         "blocks were found on H200s,\nand are not measured here. stop and resume: of one thread; full: of "

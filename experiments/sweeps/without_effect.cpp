@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -14,6 +15,8 @@
 
 namespace gangway {
 namespace {
+
+using namespace literals;
 
 // Where a parameter was given first, and whether it has an effect anywhere.
 struct Given {
@@ -176,6 +179,27 @@ bool polls(const Point& point) {
   });
 }
 
+// Whether some kernel's time or eviction is another one after a change of what reading a flag costs.
+bool heeds(const Point& point, const std::function<void(PollCosts&)>& change) {
+  return std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
+    const Device& device = point.device_of(policy);
+    if (!device.polls) return false;
+    Device changed = device;
+    change(*changed.polls);
+    const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
+    const auto costs = [&](const Kernel& kernel, const Device& on) {
+      const CommandDelays delays = mechanism->delays(kernel, on);
+      return std::array{mechanism->running_time(kernel, on), delays.seen, delays.drain};
+    };
+    const auto& clients = point.workload_of(policy).sample().clients;
+    return std::any_of(clients.begin(), clients.end(), [&](const Client& client) {
+      return std::any_of(client.kernels.begin(), client.kernels.end(), [&](const Kernel& kernel) {
+        return costs(kernel, device) != costs(kernel, changed);
+      });
+    });
+  });
+}
+
 // For each swept path: each(is, note), where is(key) tells whether the path is this key or below it, and
 // note(key, why, acts) notes it then.
 template <typename Each>
@@ -287,6 +311,23 @@ void note_of_recorded(const Sweep& sweep, const Point& point, Notes& notes) {
   note_time_slices(sweep, point, notes);
 }
 
+// The costs of reading a flag: each one, if it is swept by itself, or all of them.
+template <typename Is, typename Note>
+void note_polls(const Is& is, const Note& note, const Point& point) {
+  if (!is("device.polls")) return;
+  if (!polls(point)) return note("device.polls", "no mechanism here polls", false);
+  constexpr const char* kUnread = "no mechanism here goes by it";
+  if (is("device.polls.host"))
+    note("device.polls.host", kUnread, heeds(point, [](PollCosts& costs) { costs.host += 1_ms; }));
+  else if (is("device.polls.device"))
+    note("device.polls.device", kUnread, heeds(point, [](PollCosts& costs) { costs.device += 1_ms; }));
+  else if (is("device.polls.proxy"))
+    note("device.polls.proxy", kUnread,
+         heeds(point, [](PollCosts& costs) { costs.proxy = costs.proxy.value_or(0_ns) + 1_ms; }));
+  else
+    note("device.polls", kUnread, true);
+}
+
 // What is swept and has one result for all its values. Notes nothing where that is not certain.
 void note_sweep(const Sweep& sweep, const Point& point, const Queues& queues, Notes& notes) {
   const auto& clients = point.workload->sample().clients;
@@ -297,7 +338,7 @@ void note_sweep(const Sweep& sweep, const Point& point, const Queues& queues, No
          std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
            return policy.mechanism.entry == point.mechanism.entry;
          }));
-    if (is("device.polls")) note("device.polls", "no mechanism here polls", polls(point));
+    note_polls(is, note, point);
     note("device.access", "clients submit to channels under no policy here", queues.channels || programs);
     constexpr const char* kQueues = "no client submits to the device's own queues";
     note("device.arbitration", kQueues, native || queues.channels || programs);

@@ -134,8 +134,7 @@ std::vector<double> beside_shortest(const Calibration& c, const std::string& mec
   std::int64_t shortest = kShortTask.ns;
   std::vector<double> out;
   for (const Reading& r : c.readings) {
-    if (r.quantity != "eviction beside its block-task" || r.mechanism != mechanism || r.parameter > shortest)
-      continue;
+    if (r.quantity != kEvictionBeside || r.mechanism != mechanism || r.parameter > shortest) continue;
     if (r.parameter < shortest) out.clear();
     shortest = r.parameter;
     out.push_back(r.value);

@@ -33,6 +33,7 @@ Duration refill(const Calibration& c, const std::string& mechanism, const std::s
 // Adds the line: eviction delay = fixed cost + slope * longest block-task.
 void fit_evictions(Calibration& c, const std::string& mechanism);
 
+inline constexpr const char* kEvictionBeside = "eviction beside its block-task";
 // The fixed cost of evictions with the shortest block-tasks. RunError if there are too few.
 std::vector<double> beside_shortest(const Calibration& c, const std::string& mechanism);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "hw/calibration/fitted.hpp"
 #include "hw/calibration/rounded.hpp"
 #include "models/fit/location.hpp"
 
@@ -145,7 +146,7 @@ void measure_switches(Bench& bench, const CalibrationPlan& plan, KernelIndex k, 
   if (length > kShortTask || longest.empty()) return;
   const auto beside = [&](Duration d) { return rounded(static_cast<double>(d.ns) - median(longest)); };
   for (std::size_t i = 0; i < evictions.size(); ++i) {
-    bench.read("eviction beside its block-task", k, length.ns, beside(evictions[i]));
+    bench.read(kEvictionBeside, k, length.ns, beside(evictions[i]));
     bench.read("switch beside its block-task", k, length.ns, beside(switches[i]));
   }
 }

@@ -1,17 +1,22 @@
 #include "hw/calibration/polls.hpp"
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <string_view>
 
+#include "hw/calibration/fitted.hpp"
 #include "hw/calibration/rounded.hpp"
 #include "hw/clock.hpp"
 #include "models/error.hpp"
+#include "models/fit/location.hpp"
 
 namespace gangway {
 namespace {
 
 constexpr const char* kHostPoll = "host poll";
-constexpr const char* kBesideWork = "polls beside work";
+constexpr const char* kClaims = "claims beside work";
+constexpr const char* kLooks = "looks beside claims";
 
 constexpr std::int64_t kReads = 20;  // by each block: the first and the last hardly count
 constexpr std::int64_t kPieces[] = {25, 50, 100, 200};
@@ -54,7 +59,7 @@ void measure_polls(PollProbe& probe, const CalibrationPlan& plan, Calibration& o
   const auto began = HostClock::now();
   do {  // clocks rise, and code is loaded
     check(stop);
-    static_cast<void>(probe.work(kPieces[0], true));
+    static_cast<void>(probe.work(kPieces[0], PollProbe::Between::claim));
     static_cast<void>(read_host(1));
   } while (HostClock::now() - began < Duration{plan.warm_up.ns / 5});
   for (int i = 0; i < plan.polls; ++i) {  // in turns, so that slow changes of the clock meet all alike
@@ -62,22 +67,32 @@ void measure_polls(PollProbe& probe, const CalibrationPlan& plan, Calibration& o
       read(kHostPoll, blocks, read_host(blocks));
     for (const std::int64_t pieces : kPieces) {
       check(stop);
-      double polled = 0, without = 0;
-      if (i % 2 == 0) polled = ns(probe.work(pieces, true));
-      without = ns(probe.work(pieces, false));
-      if (i % 2 != 0) polled = ns(probe.work(pieces, true));
-      read("polled work", pieces, polled);
-      read("work without polls", pieces, without);
-      read(kBesideWork, pieces, polled - without);
+      using Between = PollProbe::Between;
+      constexpr std::array kAll{Between::nothing, Between::claim, Between::look};
+      std::map<Between, double> took;
+      for (std::size_t k = 0; k < kAll.size(); ++k) {
+        const Between between = kAll[(static_cast<std::size_t>(i) + k) % kAll.size()];
+        took[between] = ns(probe.work(pieces, between));
+      }
+      read("work without claims", pieces, took[Between::nothing]);
+      read("claimed work", pieces, took[Between::claim]);
+      read("work with looks", pieces, took[Between::look]);
+      read(kClaims, pieces, took[Between::claim] - took[Between::nothing]);
+      read(kLooks, pieces, took[Between::look] - took[Between::claim]);
     }
   }
 }
 
 void fit_polls(Calibration& out) {
-  const LinearFit host = fit(out, kHostPoll, out.device.sms), device = fit(out, kBesideWork, 0);
+  const LinearFit host = fit(out, kHostPoll, out.device.sms), claim = fit(out, kClaims, 0),
+                  device = fit(out, kLooks, 0);
   out.lines.push_back({"host poll", "ns for a read by each block = intercept + slope * blocks", host});
-  out.lines.push_back({"device poll", "ns of polls = intercept + slope * pieces of work of a block", device});
+  out.lines.push_back({"claim", "ns of claims = intercept + slope * pieces of work of a block", claim});
+  out.lines.push_back({"device poll", "ns of looks = intercept + slope * pieces of work of a block", device});
   out.device.polls = PollCosts{rounded(host.parameters[1].value), rounded(device.parameters[1].value)};
+  if (std::any_of(out.readings.begin(), out.readings.end(),
+                  [](const Reading& r) { return r.quantity == kEvictionBeside && r.mechanism == "proxy"; }))
+    out.device.polls->proxy = rounded(median(beside_shortest(out, "proxy")));
 }
 
 }  // namespace gangway

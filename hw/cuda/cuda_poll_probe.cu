@@ -71,9 +71,14 @@ class CudaPollProbe : public PollProbe {
     return span_of(there);
   }
 
-  Duration work(std::int64_t pieces, bool polled) override {
-    const std::uint32_t blocks = kernel_.blocks(), each = static_cast<std::uint32_t>(pieces);
-    carried_out([&] { kernel_.launch(session_, 0, blocks * (polled ? each : 1), polled ? 1 : each); });
+  Duration work(std::int64_t pieces, Between between) override {
+    const bool looks = between == Between::look, one_by_one = between != Between::nothing;
+    const PollingForm form = looks ? PollingForm::proxy : PollingForm::claim;
+    const std::uint32_t blocks = kernel_.room(form) - (looks ? 1 : 0),
+                        each = static_cast<std::uint32_t>(pieces);
+    session_.persist({form});
+    carried_out(
+        [&] { kernel_.launch(session_, 0, blocks * (one_by_one ? each : 1), one_by_one ? 1 : each); });
     finish();
     return {static_cast<std::int64_t>(session_.device_ns())};
   }

@@ -23,7 +23,9 @@ class Microkernel : public Mechanism {
     return delays;
   }
   MoveDelays moves() const override { return {message_, message_}; }
-  Duration running_time(const Kernel& kernel, const Device&) const override { return kernel.time; }
+  Duration running_time(const Kernel& kernel, const Device& device) const override {
+    return time_of_original(device, kernel);
+  }
 
  private:
   Duration message_, registration_;

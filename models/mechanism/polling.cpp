@@ -16,7 +16,7 @@ std::int64_t workers(const Kernel& kernel, const Device& device) {
 
 // A flag written in the middle of a read, on average, is seen by the next one.
 Duration seen_by_proxy(const Device& device) {
-  return device.polls->host + Duration{device.polls->host.ns / 2};
+  return device.polls->proxy.value_or(device.polls->host + Duration{device.polls->host.ns / 2});
 }
 
 }  // namespace

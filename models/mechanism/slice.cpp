@@ -22,7 +22,9 @@ class Slice : public Mechanism {
     delays.measured = kernel.measured;
     return delays;
   }
-  Duration running_time(const Kernel& kernel, const Device&) const override { return kernel.time; }
+  Duration running_time(const Kernel& kernel, const Device& device) const override {
+    return time_of_original(device, kernel);
+  }
 
  private:
   Duration cost_;

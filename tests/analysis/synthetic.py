@@ -146,7 +146,7 @@ def write_calibration(folder, mechanisms=('flag-copy', 'write-value')):
                  for size in (4096, 1 << 16, 1 << 20) for reading in range(10)]
     rows += [['host poll', '', '', blocks, max(1300, 1000 * blocks) + 2 * blocks * (reading - 7)]
              for blocks in (1, 4, 16, 64, 132, 264, 528, 1056) for reading in range(15)]
-    rows += [['polls beside work', '', '', pieces, 800 * pieces + 300 * (reading - 7)]
+    rows += [['looks beside claims', '', '', pieces, 800 * pieces + 300 * (reading - 7)]
              for pieces in (25, 50, 100, 200) for reading in range(15)]
     rows += [['launch', mechanism, 'RED', 0, 6000 + 1000 * place] for place, mechanism in enumerate(mechanisms)]
     rows += [['launch after idle', mechanisms[0], 'RED', idle, median + 500 * (reading - 2)]

@@ -51,12 +51,13 @@ class Chip(ProgramTest):
         return {row["policy"]: float(row[column]) for row in table(out / "summary.csv")}
 
     def test_fewer_looks_cost_less(self):
-        for name, most in (("effisha-fig10", 1.05), ("effisha-fig10-lengths", 1.1)):  # the latter's forms cost 7 % without a look
+        # The latter's forms cost 7 % without a look, and its original blocks of 2 us follow each other late.
+        for name, most, original in (("effisha-fig10", 1.05, 1.01), ("effisha-fig10-lengths", 1.1, 1.04)):
             antt = self.summary(self.play(name, "sim"), "antt")
             self.assertGreater(antt["basic"], 10 * antt["proxy"])
             self.assertGreater(antt["proxy"], antt["effisha"])
             self.assertLess(antt["effisha"], most)
-            self.assertLess(antt["original"], 1.01)
+            self.assertLess(antt["original"], original)
 
     def test_slices_that_leave_sooner_cost_more(self):
         antt = [float(row["antt"]) for row in table(self.play("effisha-fig11", "sim") / "summary.csv")]

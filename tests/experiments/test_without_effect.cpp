@@ -151,6 +151,15 @@ TEST_CASE("sweeps of what nothing here uses are noted", "[effect]") {
   CHECK(noted(reading, {polls, {"mechanism", "basic"}}).empty());
   CHECK(noted("{mechanism: [flag-copy, basic], device.polls.host: [1 us, 2 us]}", {polls}).empty());
 
+  const std::string by_proxy = "{device.polls.proxy: [1 us, 2 us]}",
+                    unread = " has no effect, as no mechanism here goes by it";
+  CHECK(noted(by_proxy, {polls, {"mechanism", "proxy"}}).empty());
+  CHECK(noted(by_proxy, {polls, {"mechanism", "basic"}}) == Lines{"sweep of device.polls.proxy" + unread});
+  CHECK(noted(reading, {polls, {"mechanism", "proxy"}}).empty());
+  const Override known{"device.polls", "{host: 1 us, device: 1 us, proxy: 3 us}"};
+  CHECK(noted(reading, {known, {"mechanism", "proxy"}}) == Lines{"sweep of device.polls.host" + unread});
+  CHECK(noted("{device.polls.device: [1 us, 2 us]}", {known, {"mechanism", "proxy"}}).empty());
+
   const std::string switching = "{device.access.switch: [1 us, 2 us]}";
   CHECK(noted(switching) ==
         Lines{"sweep of device.access.switch has no effect, as clients submit to channels "

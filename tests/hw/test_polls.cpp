@@ -29,8 +29,8 @@ constexpr std::int64_t kLaunch = 3'000, kPiece = 5'000;  // ns
 // of eight is disturbed, and the clock wavers.
 class MadeUpPolls : public PollProbe {
  public:
-  MadeUpPolls(Duration alone, Duration served, Duration claim)
-      : alone_(alone), served_(served), claim_(claim) {}
+  MadeUpPolls(Duration alone, Duration served, Duration claim, Duration look = 200_ns)
+      : alone_(alone), served_(served), claim_(claim), look_(look) {}
 
   Duration read_host(std::int64_t blocks, std::int64_t reads) override {
     struct Request {
@@ -51,8 +51,10 @@ class MadeUpPolls : public PollProbe {
     return seen(end);
   }
 
-  Duration work(std::int64_t pieces, bool polled) override {
-    return seen(kLaunch + pieces * (kPiece + (polled ? claim_.ns : 0)));
+  Duration work(std::int64_t pieces, Between between) override {
+    const std::int64_t more =
+        (between == Between::nothing ? 0 : claim_.ns) + (between == Between::look ? look_.ns : 0);
+    return seen(kLaunch + pieces * (kPiece + more));
   }
 
   std::uint64_t launches = 0;
@@ -64,7 +66,7 @@ class MadeUpPolls : public PollProbe {
     return {std::llround(static_cast<double>(length) * wavering) + (random_.below(8) == 0 ? 60'000 : 0)};
   }
 
-  Duration alone_, served_, claim_;
+  Duration alone_, served_, claim_, look_;
   Stream random_{1, "made-up device", {}};
 };
 
@@ -118,17 +120,39 @@ class Files {
 }  // namespace
 
 TEST_CASE("costs of polls are found although launches are disturbed") {
-  for (const auto& [served, claim] : {std::pair{1_us, 800_ns}, {250_ns, 430_ns}, {1'300_ns, 90_ns}}) {
-    INFO(to_text(served) << " a read, " << to_text(claim) << " a claim");
-    const Calibration c = measured({1'300_ns, served, claim}, 132);
+  struct Costs {
+    Duration served, claim, look;
+  };
+  for (const auto& [served, claim, look] :
+       {Costs{1_us, 800_ns, 200_ns}, {250_ns, 430_ns, 350_ns}, {1'300_ns, 90_ns, 90_ns}}) {
+    INFO(to_text(served) << " a read, " << to_text(claim) << " a claim, " << to_text(look) << " a look");
+    const Calibration c = measured({1'300_ns, served, claim, look}, 132);
     REQUIRE(c.device.polls);
     CHECK(static_cast<double>(c.device.polls->host.ns) == Approx(served.ns).epsilon(0.005));
-    CHECK(static_cast<double>(c.device.polls->device.ns) == Approx(claim.ns).epsilon(0.03));
+    CHECK(static_cast<double>(c.device.polls->device.ns) == Approx(look.ns).epsilon(0.05));
+    CHECK_FALSE(c.device.polls->proxy);
     CHECK(line(c, "host poll").fit.residuals.median < 0.01 * 1056 * static_cast<double>(served.ns));
-    const Estimate slope = line(c, "device poll").fit.parameters[1];
-    CHECK(slope.low < static_cast<double>(claim.ns));
-    CHECK(slope.high > static_cast<double>(claim.ns));
+    for (const auto& [name, cost] : {std::pair("claim", claim), {"device poll", look}}) {
+      const Estimate slope = line(c, name).fit.parameters[1];
+      CHECK(slope.low < static_cast<double>(cost.ns));
+      CHECK(slope.high > static_cast<double>(cost.ns));
+    }
   }
+}
+
+TEST_CASE("what evictions through a proxy take beside the shortest block-tasks is in the costs") {
+  Calibration c = of_device(132);
+  const auto evictions = [&](const char* mechanism, std::int64_t length, double ns) {
+    for (int i = 0; i < 11; ++i)
+      c.readings.push_back({"eviction beside its block-task", mechanism, "throttle", length, ns + i});
+  };
+  evictions("flag-copy", 2'000, 6'800);
+  evictions("proxy", 5'000, 9'000);
+  evictions("proxy", 2'000, 4'700);
+  measure_polls(*std::make_unique<MadeUpPolls>(1_us, 1_us, 400_ns), at_once(), c, false);
+  fit_polls(c);
+  CHECK(c.device.polls->proxy == Duration{4'705});
+  CHECK(Files(c).device().polls->proxy == Duration{4'705});
 }
 
 TEST_CASE("what a read takes alone, and a launch, is not in the costs") {
@@ -142,7 +166,7 @@ TEST_CASE("what a read takes alone, and a launch, is not in the costs") {
 }
 
 TEST_CASE("a device that serves reads side by side has no cost of a read in a row") {
-  const Calibration c = measured({1'300_ns, 0_ns, 0_ns}, 132);
+  const Calibration c = measured({1'300_ns, 0_ns, 0_ns, 0_ns}, 132);
   CHECK(c.device.polls->host < 10_ns);
   CHECK(c.device.polls->device < 10_ns);
 }
@@ -155,7 +179,7 @@ TEST_CASE("polls are measured as often as the plan says, and no more after an in
   measure_polls(probe, plan, c, false);
   std::map<std::pair<std::string, std::int64_t>, int> counts;
   for (const Reading& r : c.readings) ++counts[{r.quantity, r.parameter}];
-  CHECK(counts.size() == 5 + 3 * 4);
+  CHECK(counts.size() == 5 + 5 * 4);
   for (const auto& [what, count] : counts) {
     INFO(what.first << ' ' << what.second);
     CHECK(count == 7);
@@ -174,15 +198,18 @@ TEST_CASE("costs of polls, their readings and their fits are in a calibration's 
   CHECK(device.polls->device == c.device.polls->device);
   const std::string samples = files.text("samples.csv");
   for (const char* row : {"\nhost poll,,,1,", "\nhost poll,,,64,", "\nhost poll,,,1056,",
-                          "\npolled work,,,200,", "\nwork without polls,,,200,", "\npolls beside work,,,25,"})
+                          "\nclaimed work,,,200,", "\nwork without claims,,,200,", "\nwork with looks,,,200,",
+                          "\nclaims beside work,,,25,", "\nlooks beside claims,,,25,"})
     CHECK(samples.find(row) != std::string::npos);
   const auto fits = nlohmann::json::parse(files.text("calibration.json"))["fits"];
-  REQUIRE(fits.size() == 2);
+  REQUIRE(fits.size() == 3);
   CHECK(fits[0]["name"] == "host poll");
   CHECK(fits[0]["slope"]["value"] == Approx(c.device.polls->host.ns).epsilon(0.001));
   CHECK(fits[0]["points"] == 4 * 15);
-  CHECK(fits[1]["name"] == "device poll");
-  CHECK(fits[1]["slope"]["value"] == Approx(c.device.polls->device.ns).epsilon(0.001));
+  CHECK(fits[1]["name"] == "claim");
+  CHECK(fits[1]["slope"]["value"] == Approx(800).epsilon(0.03));
+  CHECK(fits[2]["name"] == "device poll");
+  CHECK(fits[2]["slope"]["value"] == Approx(c.device.polls->device.ns).margin(0.51));
 }
 
 TEST_CASE("a device whose polls were not measured has none in its file") {

@@ -55,7 +55,7 @@ class Measured:
 
 class Kernel:
     """A kernel of the workload file with everything parsed; `fit` of its blocks are on the device at once."""
-    __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length",
+    __slots__ = ("tasks", "fit", "resident", "original", "transformed", "time", "declared", "eviction_delay", "task_length", "given_length",
                  "see", "drain", "useful", "threads", "drain_work", "host_work", "gap", "priority", "measured")
 
     def __init__(self, spec, device, mechanism, client_priority, privileged):
@@ -68,7 +68,8 @@ class Kernel:
                          else quantity(spec["time_per_block_task"]) * self.tasks)
         self.transformed = round_half_up(self.original * overhead)
         self.eviction_delay = quantity(spec["eviction_delay"]) if "eviction_delay" in spec else None
-        self.task_length = (quantity(spec["block_task_length"]) if "block_task_length" in spec
+        self.given_length = quantity(spec["block_task_length"]) if "block_task_length" in spec else None
+        self.task_length = (self.given_length if self.given_length is not None
                             else ceil_div(self.transformed * self.resident, self.tasks))
         self.host_work, self.gap = (quantity(spec.get(key, "0 ns")) for key in ("host_work", "gap"))
         priority = spec.get("priority", client_priority)

@@ -111,6 +111,7 @@ class Polling(FlagCopy):
         super().__init__(params, device)
         polls = device["polls"]
         self.host, self.device = (quantity(polls[key]) for key in ("host", "device"))
+        self.by_proxy = quantity(polls["proxy"]) if "proxy" in polls else self.host + self.host // 2
         self.signal = params.get("relaunch", "signal") == "signal"
         self.signal_after = quantity(params.get("signal_after", "100 us"))
 
@@ -140,7 +141,7 @@ class Proxy(Polling):
                 + ceil_div(kernel.tasks * self.device, workers * self.look_every(kernel)))
 
     def polled(self, kernel):
-        return self.host + self.host // 2, self.look_every(kernel) * kernel.task_length + self.device
+        return self.by_proxy, self.look_every(kernel) * kernel.task_length + self.device
 
 
 class ProxyAdaptive(Proxy):
@@ -162,13 +163,17 @@ class Slice(FlagCopy):
     def __init__(self, params, device):
         super().__init__(params, device)
         self.launch += quantity(params.get("slice_cost", "0 ns"))
+        self.block_end = quantity((device.get("delays") or {}).get("block_end", "0 ns"))
 
     def running_time(self, kernel):
-        return kernel.original
+        if kernel.given_length is None:
+            return kernel.original
+        waves = ceil_div(kernel.tasks, kernel.fit)
+        return max(kernel.original, waves * kernel.given_length + (waves - 1) * self.block_end)
 
     def duration(self, kernel, tasks):
-        each = min(kernel.measured.each, kernel.original)
-        return each + ceil_div(tasks, kernel.fit) * ceil_div(kernel.original - each, ceil_div(kernel.tasks, kernel.fit))
+        each = min(kernel.measured.each, kernel.time)
+        return each + ceil_div(tasks, kernel.fit) * ceil_div(kernel.time - each, ceil_div(kernel.tasks, kernel.fit))
 
 
 MECHANISMS = {"flag-copy": FlagCopy, "write-value": WriteValue, "ideal": Ideal, "basic": Basic, "proxy": Proxy,

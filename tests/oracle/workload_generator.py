@@ -63,7 +63,9 @@ def device(draw):
                    "registers": 65536, "shared_memory": draw.choice(["48 KiB", "96 KiB"])},
             "memory": "12 GiB", "copy": {"h2d": engine(), "d2h": engine()},
             "commands": commands,
-            "polls": {"host": ns(draw.choice([0, 1, 77, 1000, 5000])), "device": ns(draw.choice([0, 1, 33, 300]))}}
+            "polls": {"host": ns(draw.choice([0, 1, 77, 1000, 5000])), "device": ns(draw.choice([0, 1, 33, 300])),
+                      **({"proxy": ns(draw.choice([0, 4700]))} if draw.random() < 0.3 else {})},
+            "delays": {"block_end": ns(draw.choice([0, 1, 270]))}}
 
 
 def several_gpus(draw, device, clients):

@@ -91,6 +91,13 @@ TEST_CASE("proxy: one block of sixteen does no work, and each block-task costs a
   const CommandDelays delays = proxy->delays(sixteen_blocks(), polled(100, 3));
   CHECK(delays.seen == Duration{150});
   CHECK(delays.drain == Duration{163});
+  SECTION("what an eviction was measured to take beside its longest block-task") {
+    Device measured = polled(100, 3);
+    measured.polls->proxy = Duration{470};
+    CHECK(proxy->delays(sixteen_blocks(), measured).seen == Duration{470});
+    CHECK(proxy->delays(sixteen_blocks(), measured).drain == Duration{163});
+    CHECK(mechanism_from("basic")->delays(sixteen_blocks(), measured).seen == Duration{0});
+  }
   SECTION("a last wave with room for one more costs what the others lose") {
     Kernel more = sixteen_blocks();
     more.block_tasks = {150};  // 1600 * 16 / 15
@@ -145,6 +152,20 @@ TEST_CASE("adaptive checking: a look every k block-tasks") {
   CHECK(with("L: 1 us")->delays(sixteen_blocks(), device).drain == Duration{163});
   CHECK_THROWS_AS(with("r: 0"), InputError);
   CHECK_THROWS_AS(with("L: 0 us"), InputError);
+}
+
+TEST_CASE("slice: blocks of a given length follow each other after what a block's end takes") {
+  for (const char* name : {"slice", "microkernel"}) {
+    const auto mechanism = mechanism_from(name);
+    Kernel kernel = sixteen_blocks();  // ten waves
+    Device device = small_device();
+    device.delays.block_end = Duration{5};
+    CHECK(mechanism->running_time(kernel, device) == Duration{1600});
+    kernel.block_task_length = Duration{160};
+    CHECK(mechanism->running_time(kernel, device) == Duration{1645});
+    kernel.block_task_length = Duration{155};  // 1595
+    CHECK(mechanism->running_time(kernel, device) == Duration{1600});
+  }
 }
 
 TEST_CASE("pkm: after each slice the most urgent kernel's next one is launched") {

@@ -206,9 +206,9 @@ def draw_copies(found):
 
 
 def draw_polls(found):
-    """A read of host memory by each of so many blocks; beside it, what polls of device memory add to work."""
+    """A read of host memory by each of so many blocks; beside it, what looks at device memory add to work."""
     figure, (host, device) = style.pyplot.subplots(1, 2, figsize=(style.WIDTH, 3.1))
-    reads, polls = found.by_parameter('host poll'), found.by_parameter('polls beside work')
+    reads, polls = found.by_parameter('host poll'), found.by_parameter(found.looks())
     together = dict(list(reads.items())[-_FITTED:])
     handles = []
     for axes, readings, fitted, name, look in ((host, reads, together, 'host poll', _LOOKS[0]),
@@ -231,7 +231,7 @@ def draw_polls(found):
     device.set_xlim(0, 1.08 * max(polls))
     device.set_ylim(min(0, device.dataLim.y0), 1.08 * device.dataLim.y1)
     device.set_xlabel('pieces of work of each block')
-    device.set_ylabel('time with polls − without (µs)')
+    device.set_ylabel('time with looks − without (µs)')
     style.lay_out(figure, f'{found.title} – polls on the device clock', [*handles, _RANGE_HANDLE])
     return figure
 

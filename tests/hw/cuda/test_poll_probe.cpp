@@ -9,6 +9,8 @@ using namespace gangway;
 using namespace gangway::literals;
 using gangway::testing::have_gpu;
 
+using Between = PollProbe::Between;
+
 namespace {
 
 // Least of several: disturbed ones are longer.
@@ -26,7 +28,7 @@ TEST_CASE("polls of one block and of some", "[gpu][small]") {
   const auto probe = make_cuda_poll_probe();
   CHECK(probe->read_host(1, 2) > 0_ns);
   CHECK(probe->read_host(7, 3) > 0_ns);
-  CHECK(probe->work(2, true) > probe->work(1, false));
+  CHECK(probe->work(2, Between::claim) > probe->work(1, Between::nothing));
 }
 
 TEST_CASE("reads of host memory are as many as asked for, one after the other in each block", "[gpu]") {
@@ -47,17 +49,24 @@ TEST_CASE("reads of host memory are as many as asked for, one after the other in
 TEST_CASE("polled work is the same work and the polls between", "[gpu]") {
   if (!have_gpu()) return;
   const auto probe = make_cuda_poll_probe();
-  for (int i = 0; i < 100; ++i) probe->work(100, false);  // clocks rise
-  const double half = least_ns([&] { return probe->work(100, false); });
-  const double whole = least_ns([&] { return probe->work(200, false); });
-  const double polled_half = least_ns([&] { return probe->work(100, true); });
-  const double polled = least_ns([&] { return probe->work(200, true); });
+  for (int i = 0; i < 100; ++i) probe->work(100, Between::nothing);  // clocks rise
+  const double half = least_ns([&] { return probe->work(100, Between::nothing); });
+  const double whole = least_ns([&] { return probe->work(200, Between::nothing); });
+  const double polled_half = least_ns([&] { return probe->work(100, Between::claim); });
+  const double polled = least_ns([&] { return probe->work(200, Between::claim); });
   INFO(half << ' ' << whole << ' ' << polled_half << ' ' << polled);
   CHECK(whole / half == Approx(2).epsilon(0.05));
   CHECK(polled - polled_half > whole - half);
   const double claim = ((polled - polled_half) - (whole - half)) / 100;
   CHECK(claim > 50);
   CHECK(claim < 3'000);
+  // The proxy takes a block's place, and the others do as many pieces each.
+  const double looks = least_ns([&] { return probe->work(200, Between::look); }) -
+                       least_ns([&] { return probe->work(100, Between::look); });
+  INFO(looks);
+  const double look = (looks - (polled - polled_half)) / 100;
+  CHECK(look > -50);
+  CHECK(look < 2'000);
 }
 
 TEST_CASE("more polling blocks than the device holds are refused", "[gpu]") {
