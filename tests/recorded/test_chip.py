@@ -137,6 +137,11 @@ class EffishaOnAnH200(unittest.TestCase):
                                 overhead(ten, "0", "pkm", 0), times, slices("012", 1), slices("34", 0),
                                 longer("piv", "default", "{:.1f}"), longer("dprr", "default", "{:.1f}"),
                                 longer("piv", "processes", "{:+.1f}"), longer("dprr", "processes", "{:+.1f}")])
+        original = 100 * (float(ten[0]["0", "original"]["antt"]) - 1)
+        forms = [100 * (float(ten[0]["0", form]["antt"]) - 1) - original for form in ("proxy", "effisha", "flag-copy", "write-value")]
+        page = (CHIP / "README.md").read_text()
+        self.assertIn(f"The original kernels' {original:.1f} % are", page)
+        self.assertIn(f"Forms add at most {max(forms):.1f} % on average.", page)
 
     def test_the_page_has_all_bars_of_fig_12(self):
         sides = self.rows("effisha-fig12", "summary.csv", "point", "policy")
