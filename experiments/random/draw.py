@@ -59,13 +59,16 @@ def log_uniform(draw, low, high):
 
 
 def clients_of(draw):
-    """name -> its kernels: of the open mix, then of the loops."""
+    """name -> its kernels: of the open mix, then of the loops; and the mean time of the former, in ms."""
     codes = draw.sample(sorted(KERNELS), OPEN - 1) + ['throttle']
-    clients = {f'k{i}': [kernel(f'k{i}', code, log_uniform(draw, 0.3, 3.5), draw)] for i, code in enumerate(codes)}
+    clients, times = {}, []
+    for i, code in enumerate(codes):
+        times.append(log_uniform(draw, 0.3, 3.5))
+        clients[f'k{i}'] = [kernel(f'k{i}', code, times[-1], draw)]
     for i in range(LOOPS):
         codes = draw.choices(sorted(KERNELS), k=draw.randrange(2, 5))
         clients[f'loop{i}'] = [kernel(f's{j}', code, log_uniform(draw, 0.1, 1.0), draw) for j, code in enumerate(codes)]
-    return clients
+    return clients, sum(times) / len(times)
 
 
 def kernels_file(seed, clients):
@@ -84,10 +87,11 @@ def experiment(name, title, seed, clients, changes, rest):
             'mechanism: {name: flag-copy, params: {useful: 0.5}}', 'standalone: transformed', f'seed: {seed}', 'watchdog: 10 s', *rest]
 
 
-def open_file(seed, clients, draw):
+def open_file(seed, clients, mean, draw):
+    """Arrivals are 0.2 to 0.8 of the kernels' mean time apart: kernels wait for each other, also on a GPU that is somewhat faster."""
     ranks = draw.sample(range(len(clients)), len(clients))
     return experiment('random-open', 'Random kernels in random order', seed, clients,
-                      {'workload.arrivals.gap': f'{draw.randrange(3, 13) / 10} ms',
+                      {'workload.arrivals.gap': f'{mean * draw.randrange(3, 13) / 15:.2f} ms',
                        **{f'workload.clients.{name}.priority': rank for name, rank in zip(clients, ranks)}},
                       ['policies: [fcfs, sjf, srt, rr, cfs, frs, piv, dprr]', 'permutations: 20', 'replications: 1'])
 
@@ -109,11 +113,11 @@ def main():
     parser.add_argument('folder', type=pathlib.Path, metavar='DIR')
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
-    clients = clients_of(draw)
+    clients, mean = clients_of(draw)
     names = list(clients)
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name, lines in {'random-kernels': kernels_file(arguments.seed, clients),
-                        'random-open': open_file(arguments.seed, names[:OPEN], draw),
+                        'random-open': open_file(arguments.seed, names[:OPEN], mean, draw),
                         'random-loops': loops_file(arguments.seed, names[OPEN:], draw)}.items():
         (arguments.folder / f'{name}.yaml').write_text('\n'.join(lines) + '\n', encoding='utf-8')
 
