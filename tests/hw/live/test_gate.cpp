@@ -403,6 +403,32 @@ TEST_CASE("A capturing stream passes a closed gate and is never asked", "[live]"
   CHECK(process.gate.look());
 }
 
+TEST_CASE("What is captured does not count, whether or not the thread has passed the gate before", "[live]") {
+  Process process;
+  process.permit(kUnlimited);
+  process.submit(process.stream);
+  process.submit(process.stream);
+  const StreamSlot* const slot = Gate::find(process.page(), process.stream);
+  REQUIRE(slot != nullptr);
+  CHECK(slot->begun.load() == 2);
+  {
+    Gate::CaptureBegin capture(process.gate, process.stream);
+    process.driver.set_capturing(process.stream, true);
+    capture.began();
+  }
+  const Submission submission{&process.stream, false};
+  const Pass pass = process.gate.enter(submission);
+  CHECK_FALSE(pass.engaged);
+  process.gate.leave(pass, submission, true);
+  CHECK(slot->begun.load() == 2);
+  process.submit({0x2000, 0});  // of another stream
+  process.driver.set_capturing(process.stream, false);
+  process.gate.capture_ended(process.stream);
+  process.submit(process.stream);
+  CHECK(slot->begun.load() == 3);
+  CHECK(process.page().submissions() == 4);
+}
+
 TEST_CASE("A capture ends with its stream, and with its context", "[live]") {
   Process process;
   const auto capture = [&](const StreamName& stream) {
