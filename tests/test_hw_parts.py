@@ -3,6 +3,7 @@ what it should measure."""
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -133,6 +134,16 @@ class Parts(unittest.TestCase):
         self.assertIn("has kernels drawn from seed 3; another --out", other.stderr)
         self.assertEqual((self.out / "random/random-kernels.yaml").read_text(), first)
         self.assertEqual(self.hw("--seed", "x", "random-draw").returncode, 2)
+
+    def test_drawn_kernels_come_before_others_are_over(self):
+        for seed in range(40):
+            folder = self.out / f"drawn-{seed}"
+            subprocess.run([sys.executable, ROOT / "experiments/random/draw.py", "--seed", str(seed), folder], check=True)
+            times = re.findall(r"name: k\d, code: .* time: ([\d.]+) ms", (folder / "random-kernels.yaml").read_text())
+            gap = float(re.search(r"arrivals\.gap: ([\d.]+) ms", (folder / "random-open.yaml").read_text())[1])
+            self.assertEqual(len(times), 8)
+            mean = sum(map(float, times)) / 8
+            self.assertTrue(0.19 * mean < gap < 0.81 * mean, (seed, gap, mean))
 
     def test_task_sets_are_held_against_their_bounds(self):
         done = self.hw("calibrate", "bound")

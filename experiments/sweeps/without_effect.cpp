@@ -164,39 +164,39 @@ void note_client(const Client& client, const Queues& queues, Notes& notes) {
   note(!client.stream.empty(), "stream", kNative, native);
 }
 
-// Whether some policy's mechanism asks what reading a flag costs.
-bool polls(const Point& point) {
+// Whether is(mechanism, kernel, device) holds for some kernel under some policy.
+template <typename Is>
+bool any_kernel(const Point& point, const Is& is) {
   return std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
-    Device device = point.device_of(policy);
-    device.polls.reset();
+    const Device& device = point.device_of(policy);
     const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
     const auto& clients = point.workload_of(policy).sample().clients;
     return std::any_of(clients.begin(), clients.end(), [&](const Client& client) {
-      return std::any_of(client.kernels.begin(), client.kernels.end(), [&](const Kernel& kernel) {
-        return mechanism->refusal(kernel, device).has_value();
-      });
+      return std::any_of(client.kernels.begin(), client.kernels.end(),
+                         [&](const Kernel& kernel) { return is(*mechanism, kernel, device); });
     });
+  });
+}
+
+// Whether some policy's mechanism asks what reading a flag costs.
+bool polls(const Point& point) {
+  return any_kernel(point, [](const Mechanism& mechanism, const Kernel& kernel, Device device) {
+    device.polls.reset();
+    return mechanism.refusal(kernel, device).has_value();
   });
 }
 
 // Whether some kernel's time or eviction is another one after a change of what reading a flag costs.
 bool heeds(const Point& point, const std::function<void(PollCosts&)>& change) {
-  return std::any_of(point.policies.begin(), point.policies.end(), [&](const Contender& policy) {
-    const Device& device = point.device_of(policy);
+  return any_kernel(point, [&](const Mechanism& mechanism, const Kernel& kernel, Device device) {
     if (!device.polls) return false;
-    Device changed = device;
-    change(*changed.polls);
-    const auto mechanism = policy.mechanism.entry->make(policy.mechanism.values);
-    const auto costs = [&](const Kernel& kernel, const Device& on) {
-      const CommandDelays delays = mechanism->delays(kernel, on);
-      return std::array{mechanism->running_time(kernel, on), delays.seen, delays.drain};
+    const auto costs = [&] {
+      const CommandDelays delays = mechanism.delays(kernel, device);
+      return std::array{mechanism.running_time(kernel, device), delays.seen, delays.drain};
     };
-    const auto& clients = point.workload_of(policy).sample().clients;
-    return std::any_of(clients.begin(), clients.end(), [&](const Client& client) {
-      return std::any_of(client.kernels.begin(), client.kernels.end(), [&](const Kernel& kernel) {
-        return costs(kernel, device) != costs(kernel, changed);
-      });
-    });
+    const auto before = costs();
+    change(*device.polls);
+    return costs() != before;
   });
 }
 
