@@ -160,6 +160,12 @@ TEST_CASE("sweeps of what nothing here uses are noted", "[effect]") {
   CHECK(noted(reading, {known, {"mechanism", "proxy"}}) == Lines{"sweep of device.polls.host" + unread});
   CHECK(noted("{device.polls.device: [1 us, 2 us]}", {known, {"mechanism", "proxy"}}).empty());
 
+  // Where no eviction delay is given, only what comes before the drain follows it.
+  const Override derived{"workload",
+                         "{kind: workload, version: 1, name: one, clients: [{name: RED, kernels: "
+                         "[{name: RED, time: 1 ms, block_tasks: 1000, block: [256]}]}]}"};
+  CHECK(noted(by_proxy, {derived, {"permutations", "1"}, polls, {"mechanism", "proxy"}}).empty());
+
   const std::string switching = "{device.access.switch: [1 us, 2 us]}";
   CHECK(noted(switching) ==
         Lines{"sweep of device.access.switch has no effect, as clients submit to channels "
